@@ -1,0 +1,49 @@
+# Every job a person or a CI runs has one target here; each sets up what it needs by itself.
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+VENV := .venv
+PY := $(VENV)/bin/python
+UV := $(VENV)/bin/uv
+READY := $(VENV)/ready
+COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
+
+.PHONY: help setup demo test check lint mutants bench lock clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(READY) ## Make .venv from the lock file (PYTHON=... picks the interpreter)
+
+$(READY): pyproject.toml requirements/lock.txt deploy/setup.sh
+	@sh deploy/setup.sh $(VENV) requirements/lock.txt $(PYTHON)
+	@touch $@
+
+demo: setup ## Run the main job on this machine and kill things meanwhile (KEEP=1 leaves it running)
+	@$(PY) -m examples.digits.demo
+
+test: setup check ## Run every check and every test
+	@$(PY) -m tests.run
+
+check: setup ## Formatting, lint, types and import rules
+	@sh -c 'set -e; for step in "ruff format --check ." "ruff check ." "mypy" "lint-imports"; do echo "check: $$step"; $(VENV)/bin/$$step; done'
+
+lint: setup ## Fix what can be fixed, then show the rest
+	@$(VENV)/bin/ruff format .
+	@$(VENV)/bin/ruff check --fix .
+
+mutants: setup ## Plant one-line faults and want each to turn its test red
+	@$(PY) -m tests.mutants
+
+bench: setup ## Measure this machine; JSON results
+	@$(PY) -m bench
+
+lock: setup ## Rewrite the lock files from requirements/*.in (UPGRADE=1 takes newer versions)
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) requirements/dev.in --output-file requirements/lock.txt
+	@$(COMPILE) --constraints requirements/lock.txt requirements/light.in --output-file requirements/light.lock.txt
+	@$(MAKE) --no-print-directory setup
+
+clean: ## Remove what the targets above made
+	@rm -rf $(VENV) build dist deploy/dist/server/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""One adapter per outside system; the only home of third-party SDKs."""

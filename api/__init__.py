@@ -1,0 +1,1 @@
+"""Who may ask: the HTTP interface of the control plane."""

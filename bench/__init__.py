@@ -1,0 +1,1 @@
+"""Benchmarks: JSON out, each with its ratio in the same run."""

@@ -1,0 +1,1 @@
+"""What things are: wire models, enums, ids, error codes and named timeouts."""

@@ -1,0 +1,1 @@
+"""What users touch: the client, the command line and the helper for jobs."""

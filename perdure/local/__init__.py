@@ -1,0 +1,1 @@
+"""The embedded control plane as seen from the command line: up, down, status."""

@@ -1,0 +1,1 @@
+"""What should happen: pure decisions over facts, with the time given as an argument."""

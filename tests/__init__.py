@@ -1,0 +1,1 @@
+"""Tests, mirroring the folders they speak about."""

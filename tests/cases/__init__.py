@@ -1,0 +1,1 @@
+"""Tests of the written cases, one by one."""

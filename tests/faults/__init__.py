@@ -1,0 +1,1 @@
+"""Tests that kill real processes at named points."""

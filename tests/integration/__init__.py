@@ -1,0 +1,1 @@
+"""Tests of the whole control plane with real parts."""

@@ -1,0 +1,1 @@
+"""Recorded workflow histories that must replay for ever."""

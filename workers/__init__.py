@@ -1,0 +1,1 @@
+"""What runs where: settings, composition and the embedded control plane's processes."""

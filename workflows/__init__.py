@@ -1,0 +1,1 @@
+"""In what order, over time: workflow classes that interpret the policies' decisions."""
