@@ -1,0 +1,121 @@
+"""What activities need of the world, as Protocols. Adapters stand in adapters/; fakes pass the same contract suites.
+
+All calls block and are bounded; activities run in threads. Adapters raise `PortError` and nothing of their SDK's.
+"""
+
+import threading
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import BinaryIO, Protocol
+
+from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, CheckpointRecord, Collected, StopRequest
+from definitions.facts import AttemptSummary, Event
+from definitions.job_state import JobState
+from definitions.wire import Wire
+
+
+class PortError(Exception):
+    """An outside system refused or failed. `permanent`: trying again cannot help. `code`: one of definitions/errors.py."""
+
+    def __init__(self, message: str, *, permanent: bool = False, code: str = "PD-3000") -> None:
+        super().__init__(message)
+        self.permanent = permanent
+        self.code = code
+
+
+class SecretValues(Protocol):
+    def resolve(self, tenant: str, project: str, names: frozenset[str]) -> dict[str, str]:
+        """Values by name. Raises PortError (permanent) naming each secret that is missing."""
+
+
+class ObjectInfo(Wire):
+    key: str
+    bytes: int
+    sha256: str
+
+
+class ObjectStore(Protocol):
+    """Blobs by key (`tenant/project/...`). A key is written whole or not at all."""
+
+    def put(self, key: str, data: BinaryIO, *, if_absent: bool = False) -> ObjectInfo:
+        """Store a blob. With `if_absent` an existing key is left as it is and described (content-addressed keys)."""
+
+    def get(self, key: str) -> BinaryIO:
+        """Open a blob. Raises PortError(permanent, PD-3404) when there is none."""
+
+    def stat(self, key: str) -> ObjectInfo | None: ...
+
+    def list(self, prefix: str, *, after: str | None = None, limit: int = 1000) -> list[ObjectInfo]:
+        """Up to `limit` blobs whose key starts with `prefix`, in key order, beginning after the key `after`."""
+
+    def delete(self, key: str) -> bool:
+        """Remove a blob; False when there was none. Safe to repeat."""
+
+
+class LogLine(Wire):
+    """One line as a rank wrote it, secrets masked. `cursor` continues after this line, for one (attempt, rank)."""
+
+    attempt: int
+    rank: int
+    at: datetime
+    text: str
+    cursor: str
+
+
+class Runtime(Protocol):
+    """Where attempts run. tests/activities/runtime_contract.py is the suite that every adapter passes."""
+
+    def launch(self, launch: AttemptLaunch) -> AttemptObservation:
+        """Start every rank of an attempt, or none. Safe to repeat: an attempt (ref) that was launched is only observed.
+
+        Raises PortError(permanent) when the attempt can never start as asked (its code says why).
+        """
+
+    def observe(self, ref: AttemptRef) -> AttemptObservation:
+        """What is known now. Finds lost ranks (no supervisor, no receipt), and ends what is left of them."""
+
+    def stop(self, ref: AttemptRef, stop: StopRequest) -> None:
+        """Hand over a request to end; returns at once. The runtime carries it out, and reports through `changes`. Safe to repeat."""
+
+    def control(self, ref: AttemptRef, request_id: str, *, checkpoint: bool, deadline: datetime | None) -> None:
+        """Ask the running ranks for a checkpoint, or set a new deadline. Safe to repeat by `request_id`."""
+
+    def collect(self, launch: AttemptLaunch) -> Collected:
+        """After the end: kill leftovers, move logs and artifacts to the object store, verify checkpoints. Safe to repeat."""
+
+    def checkpoints(self, ref: AttemptRef) -> list[CheckpointRecord]:
+        """Every checkpoint folder of the job, judged now (bytes read and hashed)."""
+
+    def prune(self, ref: AttemptRef, folders: tuple[str, ...]) -> tuple[str, ...]:
+        """Delete checkpoint folders of the job; returns those that are gone. Safe to repeat."""
+
+    def forget(self, ref: AttemptRef) -> None:
+        """Remove what the runtime keeps of a job whose attempts have all been collected (deletion). Safe to repeat."""
+
+    def changes(self, stop: threading.Event) -> Iterator[AttemptObservation]:
+        """Observations of attempts that ended (at least once each, also after a restart) until `stop` is set."""
+
+    def read_logs(self, ref: AttemptRef, rank: int, *, cursor: str | None, limit: int) -> list[LogLine]:
+        """Lines of a live or not yet collected rank, after `cursor`."""
+
+    def run_folder(self, ref: AttemptRef) -> Path | None:
+        """The job's run folder when it is on this machine."""
+
+
+class JournalEntry(Wire):
+    """What an activity writes to the store: the job's state with its new events, and the current attempt."""
+
+    state: JobState
+    events: tuple[Event, ...] = ()
+    attempt: AttemptSummary | None = None
+    collected: Collected | None = None
+
+
+class Journal(Protocol):
+    """The store as activities see it. Every write is an upsert keyed by job, attempt number, or (job, event key)."""
+
+    def write(self, entry: JournalEntry) -> None:
+        """Record state, events and attempt in one transaction. Repeats and older states (by event_count) change nothing."""
+
+    def checkpoints_deleted(self, ref: AttemptRef, folders: tuple[str, ...]) -> None: ...

@@ -1,0 +1,205 @@
+"""One attempt of a job: what is launched, and what a runtime can know about it.
+
+Evidence and judgement are different types: a runtime reports `RankEvidence`, policies/failure.py judges it.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Literal
+
+from definitions.states import Mode
+from definitions.wire import Wire
+
+
+class AttemptRef(Wire):
+    """Names one attempt everywhere. `token` (32 hex digits) keeps what an earlier attempt still does from harming a later one."""
+
+    tenant: str
+    project: str
+    job: str
+    number: int
+    token: str
+
+
+class SecretRef(Wire):
+    """A secret by name; its value never enters a workflow, a row of the job or a log."""
+
+    secret: str
+
+
+class SecretFile(Wire):
+    secret: str
+    path: str  # relative to $PERDURE_SECRETS_DIR
+
+
+class RestartRule(Wire):
+    """How a crashed rank of a service is restarted in place."""
+
+    first_delay: timedelta = timedelta(seconds=1)
+    longest_delay: timedelta = timedelta(minutes=1)
+    limit: int | None = None  # restarts per rank and attempt; None: no limit
+
+
+class Readiness(Wire):
+    """Exactly one of file, tcp_port, http_port is set."""
+
+    file: str | None = None  # relative to the run folder
+    tcp_port: int | None = None
+    http_port: int | None = None
+    http_path: str = "/"
+    initial_delay: timedelta = timedelta(seconds=0)
+    period: timedelta = timedelta(seconds=5)
+    failure_threshold: int = 3
+
+
+class Workdir(Wire):
+    """Where the command runs. snapshot: the stored bytes `sha256`; live: the folder `path` itself; none: an empty folder."""
+
+    mode: Literal["snapshot", "live", "none"] = "none"
+    sha256: str | None = None
+    path: str | None = None
+    subfolder: str = "."
+
+
+class SeedCheckpoint(Wire):
+    """A verified checkpoint of another job (fork, or clone at a step), copied into the run folder before the first start."""
+
+    job: str
+    folder: str
+    step: int
+
+
+class AttemptLaunch(Wire):
+    """Everything a runtime needs to start an attempt. Holds no secret value."""
+
+    ref: AttemptRef
+    name: str
+    owner: str
+    mode: Mode = Mode.BATCH
+    argv: tuple[str, ...]
+    env: dict[str, str | SecretRef] = {}
+    secret_files: tuple[SecretFile, ...] = ()
+    base_env: dict[str, str] = {}  # PATH, VIRTUAL_ENV, CONDA_PREFIX of the submitter (local runtime only)
+    workdir: Workdir = Workdir()
+    nodes: int = 1
+    processes_per_node: int = 1
+    framework: str | None = None
+    backend: str | None = None
+    master_port: int | None = None  # None: the runtime chooses a free one
+    deadline: datetime | None = None  # enforced by the runtime itself, even while the control plane is away
+    grace: timedelta = timedelta(seconds=30)
+    hang_after: timedelta | None = None
+    checkpoint_every: timedelta | None = None
+    resume_from: str | None = None  # folder of a verified checkpoint, relative to the run folder
+    resume_step: int | None = None
+    seed_checkpoint: SeedCheckpoint | None = None
+    restart: RestartRule | None = None  # services only
+    readiness: Readiness | None = None
+    avoid_nodes: tuple[str, ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        return self.nodes * self.processes_per_node
+
+
+class RankState(StrEnum):
+    WAITING = "waiting"  # not started yet: behind the gate, or nothing is there
+    RUNNING = "running"
+    EXITED = "exited"  # there is a receipt: exit code or signal is known
+    LOST = "lost"  # gone without a receipt: how it ended cannot be known
+
+
+class StoppedBy(StrEnum):
+    """Who ended a rank before it ended by itself."""
+
+    REQUEST = "request"  # cancel or suspend
+    TIMEOUT = "timeout"
+    HANG = "hang"
+    GANG = "gang"  # another rank of the attempt had ended badly
+    SHUTDOWN = "shutdown"  # the machine, or its service manager, took it down
+
+
+class OomEvidence(StrEnum):
+    NONE = "none"
+    SUSPECTED = "suspected"  # SIGKILL while the kernel's count of OOM kills grew
+    CONFIRMED = "confirmed"  # counted by the rank's own cgroup
+
+
+class StartError(StrEnum):
+    """Why a command never ran."""
+
+    NOT_FOUND = "not-found"
+    NOT_EXECUTABLE = "not-executable"
+    WORKDIR = "workdir"  # snapshot or folder missing or damaged
+    SECRET = "secret"
+    GATE = "gate"  # the other ranks did not come up in time
+
+
+class RankEvidence(Wire):
+    """What a runtime saw of one rank. Times are aware UTC."""
+
+    rank: int
+    node: str
+    state: RankState
+    exit_code: int | None = None
+    signal: int | None = None
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    stopped_by: StoppedBy | None = None
+    start_error: StartError | None = None
+    oom: OomEvidence = OomEvidence.NONE
+    disk_full: bool = False  # the file system that holds the run folder had no space left when the rank ended
+    leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
+    restarts: int = 0
+    ready: bool = True
+    detail: str = ""
+    last_lines: tuple[str, ...] = ()  # at most 20, secrets masked
+
+
+class AttemptObservation(Wire):
+    """A runtime's view of one attempt at `at`. `ended`: every rank has exited or is lost and no descendant is left."""
+
+    ref: AttemptRef
+    at: datetime
+    exists: bool = True
+    ranks: tuple[RankEvidence, ...] = ()
+    ended: bool = False
+
+    @property
+    def running(self) -> bool:
+        return bool(self.ranks) and all(r.state is RankState.RUNNING for r in self.ranks)
+
+
+class StopRequest(Wire):
+    """Ask an attempt to end: (checkpoint, wait for it,) SIGTERM, grace, SIGKILL. Carried out by the runtime on its own."""
+
+    reason: str
+    checkpoint_first: bool = False
+    checkpoint_within: timedelta = timedelta(minutes=2)
+    grace: timedelta = timedelta(seconds=30)
+
+
+class CheckpointRecord(Wire):
+    """One checkpoint folder as the platform judged it. `folder` is relative to the run folder."""
+
+    step: int
+    token: str
+    attempt: int
+    folder: str
+    complete: bool
+    problem: str = ""  # e.g. "rank 1: weights.npz has 512 of 1024 bytes"
+    bytes: int = 0
+    files: int = 0
+    saved_at: datetime | None = None
+    metrics: dict[str, float] = {}
+
+
+class Collected(Wire):
+    """What was kept of an ended attempt: verified checkpoints, last step, log objects, artifacts."""
+
+    observation: AttemptObservation
+    checkpoints: tuple[CheckpointRecord, ...] = ()
+    reached_step: int | None = None
+    artifacts: int = 0
+    log_bytes: int = 0
+    problems: tuple[str, ...] = ()

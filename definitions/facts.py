@@ -1,0 +1,146 @@
+"""What a job's workflow is told (facts), what it does (commands), and its state between the two.
+
+policies/lifecycle.py is the only code that turns a fact into the next state.
+"""
+
+from datetime import datetime, timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from definitions.attempt import AttemptObservation, AttemptRef, Collected, StopRequest
+from definitions.states import FailureClass, Phase
+from definitions.wire import Wire
+
+
+class Launched(Wire):
+    """The launch activity returned: all ranks are behind or past the gate."""
+
+    kind: Literal["launched"] = "launched"
+    attempt: int
+    at: datetime
+
+
+class LaunchFailed(Wire):
+    """The launch activity gave up after its retries, or was refused."""
+
+    kind: Literal["launch-failed"] = "launch-failed"
+    attempt: int
+    at: datetime
+    failure: FailureClass = FailureClass.INFRASTRUCTURE
+    message: str = ""
+
+
+class Observed(Wire):
+    """A runtime's report about an attempt: a signal from the watcher, or the answer of the safety poll."""
+
+    kind: Literal["observed"] = "observed"
+    observation: AttemptObservation
+
+
+class AttemptCollected(Wire):
+    kind: Literal["collected"] = "collected"
+    attempt: int
+    collected: Collected
+
+
+class TimerFired(Wire):
+    kind: Literal["timer"] = "timer"
+
+
+class Verb(StrEnum):
+    """What a person may ask of a running job."""
+
+    CANCEL = "cancel"
+    SUSPEND = "suspend"
+    RESUME = "resume"
+    EXTEND = "extend"
+    CHECKPOINT = "checkpoint"
+
+
+class Requested(Wire):
+    """A person's request. It arrives as an update; `request_id` makes a repeat harmless."""
+
+    kind: Literal["requested"] = "requested"
+    verb: Verb
+    request_id: str
+    actor: str
+    reason: str = ""
+    at: datetime
+    extend_by: timedelta | None = None
+
+
+Fact = Annotated[
+    Launched | LaunchFailed | Observed | AttemptCollected | TimerFired | Requested, Field(discriminator="kind")
+]
+
+
+class Event(Wire):
+    """One line of a job's history: append-only, with actor and reason. `key` is unique per job and makes a repeat harmless."""
+
+    key: str
+    at: datetime
+    actor: str
+    kind: str
+    reason: str
+    data: dict[str, Any] = {}
+
+
+class AttemptSummary(Wire):
+    """What the job remembers of an ended attempt; the row in the store says the same."""
+
+    number: int
+    token: str
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    failure: FailureClass | None = None
+    reason: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    first_rank: int | None = None
+    from_step: int | None = None
+    reached_step: int | None = None
+    checkpoint_step: int | None = None
+    counted: bool = True  # whether it used up the retry budget
+    nodes: tuple[str, ...] = ()
+    last_lines: tuple[str, ...] = ()
+
+
+class LaunchCommand(Wire):
+    kind: Literal["launch"] = "launch"
+    ref: AttemptRef
+
+
+class StopCommand(Wire):
+    kind: Literal["stop"] = "stop"
+    ref: AttemptRef
+    stop: StopRequest
+
+
+class CollectCommand(Wire):
+    """Keep what an ended attempt left: logs, checkpoints (verified), artifacts. Kills leftovers."""
+
+    kind: Literal["collect"] = "collect"
+    ref: AttemptRef
+
+
+class ControlCommand(Wire):
+    """Ask the running ranks for something through control.json (checkpoint now; a new deadline)."""
+
+    kind: Literal["control"] = "control"
+    ref: AttemptRef
+    request_id: str
+    checkpoint: bool = False
+    deadline: datetime | None = None
+
+
+class RecordCommand(Wire):
+    """Write the state to the store now (every other command carries the state too)."""
+
+    kind: Literal["record"] = "record"
+
+
+Command = Annotated[
+    LaunchCommand | StopCommand | CollectCommand | ControlCommand | RecordCommand, Field(discriminator="kind")
+]

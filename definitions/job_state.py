@@ -1,0 +1,69 @@
+"""The state of a job's workflow: one frozen model, handed to continue-as-new whole."""
+
+from datetime import datetime, timedelta
+
+from definitions.attempt import AttemptLaunch, AttemptRef
+from definitions.facts import AttemptSummary, Event, Verb
+from definitions.states import FailureClass, Phase
+from definitions.wire import Wire
+
+
+class RetryRules(Wire):
+    """How often, how soon and for which failures an attempt is followed by another."""
+
+    limit: int = 3
+    first_delay: timedelta = timedelta(seconds=10)
+    longest_delay: timedelta = timedelta(minutes=10)
+    factor: float = 2.0
+    budget: timedelta | None = None  # no new attempt later than this after the first one began
+    classes: dict[FailureClass, int] = {}  # per class: most retries (0: never); others follow the table in policies/failure.py
+
+
+class CheckpointRules(Wire):
+    keep_last: int = 3
+    keep_every: int | None = None
+    keep_best: int = 0
+    best_metric: str | None = None
+    best_is_max: bool = False
+    resume: bool = True
+
+
+class JobState(Wire):
+    """What a job is between two facts. Everything needed to decide is here, and nothing else."""
+
+    tenant: str
+    project: str
+    job: str
+    launch: AttemptLaunch  # the template of every attempt: ref, deadline and resume point are filled in per attempt
+    seed: str  # 32 hex digits made at submit; attempt tokens derive from it, so that a replay finds the same ones
+    retry: RetryRules = RetryRules()
+    checkpoints: CheckpointRules = CheckpointRules()
+    timeout: timedelta | None = None  # of the job's running time as a whole, suspended time not counted
+    phase: Phase = Phase.PENDING
+    reason: str = "submitted"
+    failure: FailureClass | None = None
+    attempt: int = 0
+    ref: AttemptRef | None = None  # of the current attempt
+    attempts: tuple[AttemptSummary, ...] = ()
+    retries_used: int = 0
+    used: timedelta = timedelta(0)  # running time of ended attempts
+    started_at: datetime | None = None
+    attempt_started_at: datetime | None = None
+    ended_at: datetime | None = None
+    wake_at: datetime | None = None
+    stop_requested: Verb | None = None  # cancel or suspend while an attempt is being stopped
+    resume_from: str | None = None  # newest verified checkpoint: folder relative to the run folder
+    resume_step: int | None = None
+    avoid_nodes: tuple[str, ...] = ()
+    handled: tuple[str, ...] = ()  # ids of the last requests, so that a repeat is harmless
+    events: tuple[Event, ...] = ()  # not yet recorded; the next activity carries and clears them
+    event_count: int = 0
+    exit_code: int | None = None
+
+
+class JobInput(Wire):
+    """What JobWorkflow starts from: a fresh state, or the state that a continued run hands on."""
+
+    state: JobState
+    queue: str = "cluster-local"
+    safety_poll: timedelta = timedelta(minutes=2)

@@ -1,0 +1,54 @@
+"""Who asks, what they ask for, and of what."""
+
+from enum import StrEnum
+
+from definitions.wire import Wire
+
+
+class Role(StrEnum):
+    ADMIN = "admin"  # everything in the tenant
+    MEMBER = "member"  # everything but secrets' management of others and tenant settings, in own projects
+    VIEWER = "viewer"  # read only
+
+
+class Action(StrEnum):
+    """The verb that a route declares."""
+
+    LIST = "list"
+    READ = "read"
+    CREATE = "create"
+    UPDATE = "update"
+    DELETE = "delete"
+    OPERATE = "operate"  # cancel, suspend, resume, extend, checkpoint now, trigger
+
+
+class ResourceKind(StrEnum):
+    JOB = "job"
+    LOG = "log"
+    EVENT = "event"
+    CHECKPOINT = "checkpoint"
+    ARTIFACT = "artifact"
+    SNAPSHOT = "snapshot"
+    TEMPLATE = "template"
+    SECRET = "secret"
+    SCHEDULE = "schedule"
+    SYSTEM = "system"  # version, health, metrics, error pages
+
+
+class Principal(Wire):
+    """An authenticated caller. `projects` empty: every project of the tenant."""
+
+    tenant: str
+    name: str
+    role: Role
+    projects: tuple[str, ...] = ()
+
+
+class Resource(Wire):
+    """What is asked for. `owner` is None where a kind has no owner or the row is not loaded yet (lists, creates)."""
+
+    kind: ResourceKind
+    tenant: str
+    project: str
+    name: str | None = None
+    owner: str | None = None

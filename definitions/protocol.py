@@ -1,0 +1,52 @@
+"""The job protocol: environment and files through which a job and the platform talk.
+
+`perdure/job.py` is copied alone into training images and cannot import this; a test holds the two together.
+
+Run folder ($PERDURE_RUN_DIR), one per job, shared by all its attempts:
+
+    progress.jsonl                                lines {"step": int, "time": rfc3339, "attempt": int, "rank": int, "metrics": {name: number}}
+    checkpoints/step-0000000120.<token>/           one folder per step and attempt token
+        rank-0/...                                 files of a rank
+        manifest-0.json                            written last by rank 0: {"version": 1, "step", "token", "attempt", "rank",
+                                                   "world_size", "saved_at", "metrics": {}, "files": [{"path", "bytes", "sha256"}]}
+    artifacts/                                     what is to be kept when an attempt ends
+    control.json                                   {"id": str, "checkpoint": bool, "stop_by": rfc3339|null, "deadline": rfc3339|null, "time": rfc3339}
+    ack-<rank>.json                                {"id": str, "step": int|null, "time": rfc3339}: the request `id` was honoured
+"""
+
+JOB = "PERDURE_JOB"
+JOB_NAME = "PERDURE_JOB_NAME"
+TENANT = "PERDURE_TENANT"
+PROJECT = "PERDURE_PROJECT"
+ATTEMPT = "PERDURE_ATTEMPT"
+ATTEMPT_TOKEN = "PERDURE_ATTEMPT_TOKEN"
+RANK = "PERDURE_RANK"
+LOCAL_RANK = "PERDURE_LOCAL_RANK"
+NODE_RANK = "PERDURE_NODE_RANK"
+WORLD_SIZE = "PERDURE_WORLD_SIZE"
+NODES = "PERDURE_NODES"
+RUN_DIR = "PERDURE_RUN_DIR"
+WORK_DIR = "PERDURE_WORK_DIR"
+SECRETS_DIR = "PERDURE_SECRETS_DIR"
+RESUME_FROM = "PERDURE_RESUME_FROM"  # absolute folder; absent when there is nothing to resume from
+RESUME_STEP = "PERDURE_RESUME_STEP"
+CHECKPOINT_EVERY = "PERDURE_CHECKPOINT_EVERY"  # seconds
+DEADLINE = "PERDURE_DEADLINE"  # RFC 3339
+
+PROGRESS_FILE = "progress.jsonl"
+CHECKPOINT_FOLDER = "checkpoints"
+ARTIFACT_FOLDER = "artifacts"
+CONTROL_FILE = "control.json"
+MANIFEST_VERSION = 1
+
+
+def checkpoint_folder(step: int, token: str) -> str:
+    return f"{CHECKPOINT_FOLDER}/step-{step:010d}.{token}"
+
+
+def manifest_file(rank: int) -> str:
+    return f"manifest-{rank}.json"
+
+
+def ack_file(rank: int) -> str:
+    return f"ack-{rank}.json"

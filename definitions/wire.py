@@ -1,0 +1,9 @@
+"""The base of everything that crosses a process."""
+
+from pydantic import BaseModel, ConfigDict
+
+
+class Wire(BaseModel):
+    """Frozen, and tolerant of fields that a newer sender adds: old workers meet new fields during a roll-out."""
+
+    model_config = ConfigDict(frozen=True)
