@@ -4,14 +4,14 @@ import asyncio
 import inspect
 import time
 from collections.abc import Awaitable, Callable
-from typing import TypeVar
+from typing import Any, TypeVar, overload
 
 T = TypeVar("T")
 FIRST_PAUSE = 0.01
 LONGEST_PAUSE = 0.25
 
 
-def eventually(predicate: Callable[[], T], deadline: float = 10.0, what: str = "") -> T:
+def eventually(predicate: Callable[[], T | None], deadline: float = 10.0, what: str = "") -> T:
     """The first truthy value of `predicate`, asked again and again for at most `deadline` seconds.
 
     Raises AssertionError naming `what` and the last answer. The predicate's own errors pass through.
@@ -26,13 +26,23 @@ def eventually(predicate: Callable[[], T], deadline: float = 10.0, what: str = "
     return value
 
 
-async def eventually_async(predicate: Callable[[], Awaitable[T] | T], deadline: float = 10.0, what: str = "") -> T:
+@overload
+async def eventually_async(
+    predicate: Callable[[], Awaitable[T | None]], deadline: float = ..., what: str = ...
+) -> T: ...
+
+
+@overload
+async def eventually_async(predicate: Callable[[], T | None], deadline: float = ..., what: str = ...) -> T: ...
+
+
+async def eventually_async(predicate: Callable[[], Any], deadline: float = 10.0, what: str = "") -> Any:
     """`eventually` for a running event loop; the predicate may be a coroutine function."""
     ends = asyncio.get_running_loop().time() + deadline
     pause = FIRST_PAUSE
     while True:
         answer = predicate()
-        value: T = await answer if inspect.isawaitable(answer) else answer
+        value = await answer if inspect.isawaitable(answer) else answer
         if value:
             return value
         if asyncio.get_running_loop().time() >= ends:

@@ -78,13 +78,13 @@ def wait_until_gone(processes: Iterable[Seen], deadline: float = 10.0) -> None:
 
 
 def end_tree(pid: int, grace: float = 5.0) -> None:
-    """SIGTERM to the process, then SIGKILL to whatever is left of its tree after `grace` seconds."""
+    """SIGTERM to the process; once it is gone, or after `grace` seconds, SIGKILL to whatever is left of its tree."""
     tree = process_tree(pid)
     if not tree:
         return
     tree[0].kill(signal.SIGTERM)
     with contextlib.suppress(AssertionError):
-        wait_until_gone(tree, grace)
+        wait_until_gone(tree[:1], grace)
     for process in tree:
         process.kill()
 

@@ -1,0 +1,59 @@
+"""Fixtures that every part's tests share. Each pytest-xdist process has servers of its own."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from tests.support.postgres import fresh_database, running_postgres
+from tests.support.temporal import TemporalServer, running_temporal
+
+# A slow machine must not fail a property, and a run in CI must be the same run when it is repeated.
+settings.register_profile("perdure", deadline=None, derandomize=os.environ.get("CI") == "true")
+settings.load_profile("perdure")
+
+
+@pytest.fixture(scope="session")
+def temporal_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TemporalServer]:
+    """A real engine in memory, shared by this process's tests: use workflow ids and task queues of your own."""
+    with running_temporal(tmp_path_factory.mktemp("temporal")) as server:
+        yield server
+
+
+@pytest.fixture
+async def temporal_client(temporal_server: TemporalServer) -> Client:
+    """A client of `temporal_server` with the data converter that all of the project's clients use."""
+    return await Client.connect(
+        temporal_server.address, namespace=temporal_server.namespace, data_converter=pydantic_data_converter
+    )
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The maintenance URL of a real PostgreSQL server, shared by this process's tests."""
+    with running_postgres() as url:
+        yield url
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """An empty PostgreSQL database of this test alone, as an SQLAlchemy URL."""
+    with fresh_database(postgres_server) as url:
+        yield url
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """An SQLite file of this test alone (not made yet), as an SQLAlchemy URL."""
+    return f"sqlite:///{tmp_path / 'test.db'}"
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
+def database_url(request: pytest.FixtureRequest) -> str:
+    """Runs the test twice: on an empty SQLite file and on an empty PostgreSQL database."""
+    url: str = request.getfixturevalue(f"{request.param}_url")
+    return url
