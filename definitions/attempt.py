@@ -149,6 +149,7 @@ class RankEvidence(Wire):
     start_error: StartError | None = None
     oom: OomEvidence = OomEvidence.NONE
     disk_full: bool = False  # the file system that holds the run folder had no space left when the rank ended
+    node_lost: bool = False  # LOST because its machine went down or was restarted
     leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
     restarts: int = 0
     ready: bool = True
@@ -194,6 +195,15 @@ class CheckpointRecord(Wire):
     metrics: dict[str, float] = {}
 
 
+class ArtifactRecord(Wire):
+    """One file that an attempt left in its artifacts folder, as it lies in the object store."""
+
+    path: str  # relative to the artifacts folder
+    bytes: int
+    sha256: str
+    object_key: str
+
+
 class Collected(Wire):
     """What was kept of an ended attempt: verified checkpoints, last step, log objects, artifacts."""
 
@@ -201,5 +211,6 @@ class Collected(Wire):
     checkpoints: tuple[CheckpointRecord, ...] = ()
     reached_step: int | None = None
     artifacts: int = 0
+    artifact_files: tuple[ArtifactRecord, ...] = ()  # for the journal; dropped before this enters a workflow's history
     log_bytes: int = 0
     problems: tuple[str, ...] = ()
