@@ -48,6 +48,7 @@ class Problem(BaseModel):
     status: int
     detail: str
     code: str
+    exit_code: int = int(Exit.SERVER)  # with which the command line ends
     where: str | None = None
     remedy: str | None = None
     instance: str | None = None
@@ -83,6 +84,7 @@ class PerdureError(Exception):
             status=self.code.status,
             detail=self.detail,
             code=self.code.code,
+            exit_code=int(self.code.exit),
             where=self.where,
             remedy=self.remedy,
             instance=instance,
