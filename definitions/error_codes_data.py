@@ -1,0 +1,68 @@
+"""Codes PD-3400 to PD-3699: snapshots, objects, checkpoints and artifacts."""
+
+from definitions.errors import Exit, register
+
+register(
+    "PD-3400",
+    "Snapshot archive not readable",
+    422,
+    Exit.USAGE,
+    "The upload is not a complete gzip-compressed tar archive in the documented form.",
+    "Send the archive again as the client makes it; if it was cut on the way, repeating is safe.",
+)
+register(
+    "PD-3401",
+    "Snapshot digest differs",
+    422,
+    Exit.USAGE,
+    "The archive's manifest does not have the digest under which the snapshot was sent or asked for.",
+    "Name the snapshot by the sha256 of its manifest's canonical bytes.",
+)
+register(
+    "PD-3402",
+    "Snapshot too large",
+    413,
+    Exit.USAGE,
+    "The snapshot has more files or bytes than allowed, or unpacks to far more than its archive holds.",
+    "Leave out what the job does not need (.perdureignore), or use --workdir live on one machine.",
+)
+register(
+    "PD-3403",
+    "Snapshot entry refused",
+    422,
+    Exit.USAGE,
+    "An entry has a path, a link or a type that could reach outside the extracted folder.",
+    "Keep to regular files and relative links inside the folder; leave out the named entry (.perdureignore).",
+)
+register(
+    "PD-3404",
+    "Object not found",
+    404,
+    Exit.NOT_FOUND,
+    "The object store has no blob under that key; it may have been deleted by its retention policy.",
+    "Look at the list of the job's artifacts, or upload the snapshot again.",
+)
+register(
+    "PD-3405",
+    "Snapshot content differs",
+    422,
+    Exit.USAGE,
+    "A member of the archive does not have the size, mode, link or sha256 that the manifest says.",
+    "Make the snapshot again: a file changed while it was read, or the archive was damaged.",
+)
+register(
+    "PD-3406",
+    "Object key not allowed",
+    422,
+    Exit.USAGE,
+    "An object key is absolute, too long, or holds an empty, '.' or '..' segment or one of \\ % ? # and control characters.",
+    "Use keys of plain segments joined by '/'.",
+)
+register(
+    "PD-3407",
+    "Object store failed",
+    503,
+    Exit.SERVER,
+    "The object store could not read or write: no space left, no permission, or a damaged disk.",
+    "Look at the message, free space or mend permissions; the operation may then be repeated.",
+)
