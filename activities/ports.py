@@ -16,7 +16,7 @@ from definitions.wire import Wire
 
 
 class PortError(Exception):
-    """An outside system refused or failed. `permanent`: trying again cannot help. `code`: one of definitions/errors.py."""
+    """An outside system refused or failed. `permanent`: trying again cannot help. `code`: see definitions/errors.py."""
 
     def __init__(self, message: str, *, permanent: bool = False, code: str = "PD-3000") -> None:
         super().__init__(message)
@@ -76,13 +76,19 @@ class Runtime(Protocol):
         """What is known now. Finds lost ranks (no supervisor, no receipt), and ends what is left of them."""
 
     def stop(self, ref: AttemptRef, stop: StopRequest) -> None:
-        """Hand over a request to end; returns at once. The runtime carries it out, and reports through `changes`. Safe to repeat."""
+        """Hand over a request to end; returns at once. The runtime carries it out and reports through `changes`.
+
+        Safe to repeat: an attempt that is ending, or has ended, stays so.
+        """
 
     def control(self, ref: AttemptRef, request_id: str, *, checkpoint: bool, deadline: datetime | None) -> None:
         """Ask the running ranks for a checkpoint, or set a new deadline. Safe to repeat by `request_id`."""
 
     def collect(self, launch: AttemptLaunch) -> Collected:
-        """After the end: kill leftovers, move logs and artifacts to the object store, verify checkpoints. Safe to repeat."""
+        """After the end: kill leftovers, move logs and artifacts to the object store, verify checkpoints.
+
+        Safe to repeat: keys are deterministic, and what was moved stays moved.
+        """
 
     def checkpoints(self, ref: AttemptRef) -> list[CheckpointRecord]:
         """Every checkpoint folder of the job, judged now (bytes read and hashed)."""
@@ -116,6 +122,6 @@ class Journal(Protocol):
     """The store as activities see it. Every write is an upsert keyed by job, attempt number, or (job, event key)."""
 
     def write(self, entry: JournalEntry) -> None:
-        """Record state, events and attempt in one transaction. Repeats and older states (by event_count) change nothing."""
+        """Record state, events and attempt in one transaction. Repeats and older states change nothing."""
 
     def checkpoints_deleted(self, ref: AttemptRef, folders: tuple[str, ...]) -> None: ...

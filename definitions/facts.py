@@ -23,12 +23,12 @@ class Launched(Wire):
 
 
 class LaunchFailed(Wire):
-    """The launch activity gave up after its retries, or was refused."""
+    """The launch activity gave up after its retries, or was refused for good (`permanent`)."""
 
     kind: Literal["launch-failed"] = "launch-failed"
     attempt: int
     at: datetime
-    failure: FailureClass = FailureClass.INFRASTRUCTURE
+    permanent: bool = False
     message: str = ""
 
 
@@ -43,6 +43,15 @@ class AttemptCollected(Wire):
     kind: Literal["collected"] = "collected"
     attempt: int
     collected: Collected
+
+
+class CollectFailed(Wire):
+    """Nothing could be kept of the attempt: the collect activity gave up after its retries."""
+
+    kind: Literal["collect-failed"] = "collect-failed"
+    attempt: int
+    at: datetime
+    message: str = ""
 
 
 class TimerFired(Wire):
@@ -72,7 +81,8 @@ class Requested(Wire):
 
 
 Fact = Annotated[
-    Launched | LaunchFailed | Observed | AttemptCollected | TimerFired | Requested, Field(discriminator="kind")
+    Launched | LaunchFailed | Observed | AttemptCollected | CollectFailed | TimerFired | Requested,
+    Field(discriminator="kind"),
 ]
 
 
@@ -135,6 +145,13 @@ class ControlCommand(Wire):
     deadline: datetime | None = None
 
 
+class PollCommand(Wire):
+    """Ask the runtime itself how the attempt is: the slow safety net under the watcher's signals."""
+
+    kind: Literal["poll"] = "poll"
+    ref: AttemptRef
+
+
 class RecordCommand(Wire):
     """Write the state to the store now (every other command carries the state too)."""
 
@@ -142,5 +159,6 @@ class RecordCommand(Wire):
 
 
 Command = Annotated[
-    LaunchCommand | StopCommand | CollectCommand | ControlCommand | RecordCommand, Field(discriminator="kind")
+    LaunchCommand | StopCommand | CollectCommand | ControlCommand | PollCommand | RecordCommand,
+    Field(discriminator="kind"),
 ]

@@ -16,7 +16,9 @@ class RetryRules(Wire):
     longest_delay: timedelta = timedelta(minutes=10)
     factor: float = 2.0
     budget: timedelta | None = None  # no new attempt later than this after the first one began
-    classes: dict[FailureClass, int] = {}  # per class: most retries (0: never); others follow the table in policies/failure.py
+    classes: dict[
+        FailureClass, int
+    ] = {}  # per class: most retries (0: never); others follow the table in policies/failure.py
 
 
 class CheckpointRules(Wire):
@@ -52,9 +54,13 @@ class JobState(Wire):
     ended_at: datetime | None = None
     wake_at: datetime | None = None
     stop_requested: Verb | None = None  # cancel or suspend while an attempt is being stopped
+    launch_from_step: int | None = None  # where the current attempt began
     resume_from: str | None = None  # newest verified checkpoint: folder relative to the run folder
     resume_step: int | None = None
     avoid_nodes: tuple[str, ...] = ()
+    polls: int = 0  # safety polls of this attempt so far; they grow rarer
+    launch_problem: str = ""  # why the current attempt could not be launched
+    launch_refused: bool = False  # ... and that trying again cannot help
     handled: tuple[str, ...] = ()  # ids of the last requests, so that a repeat is harmless
     events: tuple[Event, ...] = ()  # not yet recorded; the next activity carries and clears them
     event_count: int = 0
@@ -67,3 +73,12 @@ class JobInput(Wire):
     state: JobState
     queue: str = "cluster-local"
     safety_poll: timedelta = timedelta(minutes=2)
+    heartbeat: timedelta = timedelta(seconds=10)
+    suspended: bool = False  # submitted as suspended
+
+
+class RequestOutcome(Wire):
+    """The answer to a request that was granted: where the job is now."""
+
+    phase: Phase
+    reason: str

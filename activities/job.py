@@ -1,0 +1,178 @@
+"""What a job's workflow has done to the world: launch, stop, control, poll, collect and record.
+
+Launch and collect also record the state that follows from what they saw. They find it with the same pure `advance` that
+the workflow then runs on the same fact at the same moment, so one activity does what would otherwise take two.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+from temporalio import activity
+from temporalio.exceptions import ApplicationError
+
+from activities.effects import beating, effect
+from activities.ports import Journal, JournalEntry, PortError, Runtime
+from definitions.attempt import AttemptObservation, Collected
+from definitions.facts import (
+    AttemptCollected,
+    AttemptSummary,
+    ControlCommand,
+    Launched,
+    PollCommand,
+    StopCommand,
+)
+from definitions.job_state import JobState
+from definitions.states import Phase
+from definitions.wire import Wire
+from policies.job_steps import attempt_launch
+from policies.lifecycle import advance, moment
+from policies.retention import to_prune
+
+
+class StateWork(Wire):
+    """Input of activities that need the whole state."""
+
+    state: JobState
+
+
+class Recorded(Wire):
+    """How far the store has been written: the workflow records again where it came to another result."""
+
+    phase: Phase
+    event_count: int
+
+
+class LaunchResult(Wire):
+    fact: Launched
+    recorded: Recorded
+
+
+class CollectResult(Wire):
+    fact: AttemptCollected
+    recorded: Recorded
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class RuntimeActivities:
+    """Served where the runtime is: on the queue of its cluster."""
+
+    def __init__(self, runtime: Runtime, journal: Journal, now: Callable[[], datetime] = utc_now) -> None:
+        self._runtime = runtime
+        self._journal = journal
+        self._now = now
+
+    @activity.defn
+    def launch(self, work: StateWork) -> LaunchResult:
+        """Start every rank of the current attempt, or none.
+
+        Safe to repeat: the attempt's ref is the launch's identity, and the journal's writes are keyed.
+        """
+        with beating(), port_errors():
+            with effect("record-starting"):
+                self._journal.write(entry(work.state))
+            with effect("launch"):
+                self._runtime.launch(attempt_launch(work.state))
+            fact = Launched(attempt=work.state.attempt, at=self._now())
+            running = advance(work.state, fact, fact.at).state
+            with effect("record-running"):
+                self._journal.write(entry(running))
+        return LaunchResult(fact=fact, recorded=recorded(running))
+
+    @activity.defn
+    def stop(self, command: StopCommand) -> None:
+        """Hand over a request to end. Safe to repeat: an attempt that is ending or has ended stays so."""
+        with beating(), port_errors(), effect("stop"):
+            self._runtime.stop(command.ref, command.stop)
+
+    @activity.defn
+    def control(self, command: ControlCommand) -> None:
+        """Ask for a checkpoint or tell a new deadline. Safe to repeat: the request id is its identity."""
+        with beating(), port_errors(), effect("control"):
+            self._runtime.control(
+                command.ref, command.request_id, checkpoint=command.checkpoint, deadline=command.deadline
+            )
+
+    @activity.defn
+    def poll(self, command: PollCommand) -> AttemptObservation:
+        """Ask the runtime how the attempt is. Safe to repeat: it only looks, and ends what has lost its supervisors."""
+        with beating(), port_errors(), effect("poll"):
+            return self._runtime.observe(command.ref)
+
+    @activity.defn
+    def collect(self, work: StateWork) -> CollectResult:
+        """Keep logs, checkpoints and artifacts of the ended attempt, prune checkpoints, record what follows.
+
+        Safe to repeat: objects have deterministic keys, verification only reads, rows are keyed.
+        """
+        state = work.state
+        with beating(), port_errors():
+            with effect("record-collecting"):
+                self._journal.write(entry(state))
+            with effect("collect"):
+                collected = self._runtime.collect(attempt_launch(state))
+            fact = AttemptCollected(attempt=state.attempt, collected=collected)
+            after = advance(state, fact, moment(fact, self._now())).state
+            with effect("record-collected"):
+                self._journal.write(entry(after, collected))
+            self._prune(after, collected)
+        return CollectResult(fact=fact, recorded=recorded(after))
+
+    def _prune(self, state: JobState, collected: Collected) -> None:
+        folders = to_prune(list(collected.checkpoints), state.checkpoints)
+        if not folders:
+            return
+        ref = collected.observation.ref
+        with effect("prune"):
+            gone = self._runtime.prune(ref, folders)
+        with effect("record-pruned"):
+            self._journal.checkpoints_deleted(ref, gone)
+
+
+class JournalActivities:
+    """Served beside the store: on the control queue."""
+
+    def __init__(self, journal: Journal) -> None:
+        self._journal = journal
+
+    @activity.defn
+    def record(self, work: StateWork) -> Recorded:
+        """Write the state and its new events. Safe to repeat: events are keyed, older states change nothing."""
+        with port_errors(), effect("record"):
+            self._journal.write(entry(work.state))
+        return recorded(work.state)
+
+
+def entry(state: JobState, collected: Collected | None = None) -> JournalEntry:
+    return JournalEntry(state=state, events=state.events, attempt=current_attempt(state), collected=collected)
+
+
+def recorded(state: JobState) -> Recorded:
+    return Recorded(phase=state.phase, event_count=state.event_count)
+
+
+def current_attempt(state: JobState) -> AttemptSummary | None:
+    """The row of the present attempt: as remembered when it has ended, else as it began."""
+    if state.ref is None:
+        return None
+    if state.attempts and state.attempts[-1].number == state.attempt:
+        return state.attempts[-1]
+    return AttemptSummary(
+        number=state.attempt,
+        token=state.ref.token,
+        started_at=state.attempt_started_at,
+        from_step=state.launch_from_step,
+        reason=state.reason,
+    )
+
+
+@contextmanager
+def port_errors() -> Iterator[None]:
+    """Turn a port's error into the engine's: its code is the type, and `permanent` stops the retries."""
+    try:
+        yield
+    except PortError as error:
+        raise ApplicationError(str(error), type=error.code, non_retryable=error.permanent) from error

@@ -1,0 +1,138 @@
+"""The small moves that the life of a job is made of. Each takes a state and returns a `Decision`."""
+
+import hashlib
+from datetime import datetime, timedelta
+
+from definitions.attempt import AttemptLaunch, AttemptRef, StopRequest
+from definitions.facts import CollectCommand, Command, Event, LaunchCommand, RecordCommand, StopCommand, Verb
+from definitions.job_state import JobState
+from definitions.states import FailureClass, Phase
+from definitions.wire import Wire
+
+SYSTEM = "perdure"  # the actor of what nobody asked for
+CHECKPOINT_WITHIN = timedelta(minutes=2)
+HANDLED_KEPT = 50
+
+
+class Decision(Wire):
+    """What a policy answers: the next state (its reason included) and what must be done for it."""
+
+    state: JobState
+    commands: tuple[Command, ...] = ()
+
+
+def stay(state: JobState) -> Decision:
+    return Decision(state=state)
+
+
+def move(
+    state: JobState,
+    phase: Phase,
+    reason: str,
+    now: datetime,
+    *commands: Command,
+    actor: str = SYSTEM,
+    kind: str = "phase",
+) -> Decision:
+    """Go to a phase and write one event about it."""
+    moved = state.model_copy(update={"phase": phase, "reason": reason})
+    return Decision(state=note(moved, now, kind, reason, actor=actor), commands=commands)
+
+
+def note(state: JobState, now: datetime, kind: str, reason: str, *, actor: str = SYSTEM) -> JobState:
+    """Append an event to what is to be recorded. Keys count up, so that writing one twice is harmless."""
+    number = state.event_count + 1
+    event = Event(
+        key=f"{number:06d}",
+        at=now,
+        actor=actor,
+        kind=kind,
+        reason=reason,
+        data={"phase": state.phase.value, "attempt": state.attempt},
+    )
+    return state.model_copy(update={"events": (*state.events, event), "event_count": number})
+
+
+def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYSTEM) -> Decision:
+    """Begin the next attempt, from the newest verified checkpoint when there is one."""
+    if state.timeout is not None and state.used >= state.timeout:
+        return end(state, Phase.FAILED, f"its {state.timeout} of running time are used up", now, FailureClass.TIMEOUT)
+    number = state.attempt + 1
+    ref = AttemptRef(
+        tenant=state.tenant,
+        project=state.project,
+        job=state.job,
+        number=number,
+        token=attempt_token(state.seed, number),
+    )
+    fresh = state.model_copy(
+        update={
+            "attempt": number,
+            "ref": ref,
+            "wake_at": None,
+            "stop_requested": None,
+            "attempt_started_at": now,
+            "started_at": state.started_at or now,
+            "polls": 0,
+            "launch_problem": "",
+            "launch_refused": False,
+            "launch_from_step": state.resume_step,
+        }
+    )
+    begins = "" if state.resume_step is None else f", from step {state.resume_step}"
+    return move(fresh, Phase.STARTING, f"attempt {number}: {why}{begins}", now, LaunchCommand(ref=ref), actor=actor)
+
+
+def stop_attempt(state: JobState, verb: Verb, phase: Phase, reason: str, now: datetime, actor: str) -> Decision:
+    """Ask the running attempt to end; the runtime reports when it has."""
+    assert state.ref is not None
+    asked = state.model_copy(update={"stop_requested": verb, "polls": 0})
+    return move(asked, phase, reason, now, stop_command(asked), actor=actor)
+
+
+def stop_command(state: JobState) -> StopCommand:
+    assert state.ref is not None
+    suspend = state.stop_requested is Verb.SUSPEND
+    stop = StopRequest(
+        reason="suspended" if suspend else "cancelled",
+        checkpoint_first=suspend,
+        checkpoint_within=CHECKPOINT_WITHIN,
+        grace=state.launch.grace,
+    )
+    return StopCommand(ref=state.ref, stop=stop)
+
+
+def collect(state: JobState, reason: str, now: datetime) -> Decision:
+    assert state.ref is not None
+    return move(state, Phase.COLLECTING, reason, now, CollectCommand(ref=state.ref))
+
+
+def end(state: JobState, phase: Phase, reason: str, now: datetime, failure: FailureClass | None = None) -> Decision:
+    """Go to a final phase."""
+    over = state.model_copy(update={"failure": failure, "ended_at": now, "wake_at": None, "stop_requested": None})
+    return move(over, phase, reason, now, RecordCommand())
+
+
+def attempt_token(seed: str, number: int) -> str:
+    """32 hex digits that nothing outside the job can guess and every replay finds again."""
+    return hashlib.sha256(f"{seed}/{number}".encode()).hexdigest()[:32]
+
+
+def attempt_launch(state: JobState) -> AttemptLaunch:
+    """What the runtime is given for the current attempt. The deadline counts from the start of the attempt."""
+    assert state.ref is not None
+    return state.launch.model_copy(
+        update={
+            "ref": state.ref,
+            "deadline": deadline(state),
+            "avoid_nodes": state.avoid_nodes,
+            "resume_from": state.resume_from,
+            "resume_step": state.resume_step,
+        }
+    )
+
+
+def deadline(state: JobState) -> datetime | None:
+    if state.timeout is None or state.attempt_started_at is None:
+        return None
+    return state.attempt_started_at + (state.timeout - state.used)

@@ -1,0 +1,203 @@
+"""The life of a job as one pure function: `advance(state, fact, now) -> Decision`.
+
+Facts may repeat and come late (delivery is at least once). A fact names its attempt, so what an earlier attempt still
+reports cannot touch the present one; what changes nothing falls into the last case and returns the state as it is.
+"""
+
+from datetime import datetime, timedelta
+
+from definitions.attempt import AttemptObservation, Collected
+from definitions.facts import (
+    AttemptCollected,
+    AttemptSummary,
+    CollectFailed,
+    Fact,
+    Launched,
+    LaunchFailed,
+    Observed,
+    PollCommand,
+    RecordCommand,
+    Requested,
+    TimerFired,
+    Verb,
+)
+from definitions.job_state import JobState
+from definitions.states import FailureClass, Phase
+from policies.checkpoints import resume_point
+from policies.failure import Judgement, judge
+from policies.job_steps import Decision, collect, end, move, note, start_attempt, stay, stop_command
+from policies.requests import on_request
+from policies.retry import decide
+
+FIRST_POLL = timedelta(minutes=2)
+LONGEST_POLL = timedelta(minutes=30)
+
+
+def begin(state: JobState, now: datetime, *, suspended: bool = False) -> Decision:
+    """The first decision about an accepted job."""
+    if suspended:
+        return move(state, Phase.SUSPENDED, "submitted as suspended; `jobs resume` starts it", now, RecordCommand())
+    return start_attempt(state, now, "first start")
+
+
+def moment(fact: Fact, fallback: datetime) -> datetime:
+    """The time at which a fact is decided. A fact that an activity returns brings its own time, so that the activity,
+    which records the decision, and the workflow, which carries it out, decide the same."""
+    match fact:
+        case Launched() | LaunchFailed() | CollectFailed():
+            return fact.at
+        case AttemptCollected():
+            return fact.collected.observation.at
+        case _:
+            return fallback
+
+
+def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
+    """Return the next state and the commands that bring it about."""
+    match state.phase, fact:
+        case _, Requested():
+            return on_request(state, fact, now)
+        case Phase.STARTING, Launched() if fact.attempt == state.attempt:
+            ranks = state.launch.ranks
+            return move(state, Phase.RUNNING, "running" if ranks == 1 else f"all {ranks} ranks are running", now)
+        case Phase.STARTING, LaunchFailed() if fact.attempt == state.attempt:
+            return _launch_failed(state, fact, now)
+        case ((Phase.RUNNING | Phase.SUSPENDING | Phase.CANCELLING), Observed()):
+            return _observed(state, fact.observation, now)
+        case Phase.COLLECTING, AttemptCollected() if fact.attempt == state.attempt:
+            return _finish_attempt(state, fact.collected, now)
+        case Phase.COLLECTING, CollectFailed() if fact.attempt == state.attempt:
+            return _finish_attempt(state, _nothing_kept(state, fact), now)
+        case Phase.BACKING_OFF, TimerFired() if state.wake_at is None or now >= state.wake_at:
+            return start_attempt(state, now, "retry")
+        case Phase.RUNNING, TimerFired():
+            return _poll(state)
+        case ((Phase.SUSPENDING | Phase.CANCELLING), TimerFired()):
+            polled = _poll(state)
+            return polled.model_copy(update={"commands": (stop_command(state), *polled.commands)})
+        case _:
+            return stay(state)
+
+
+def poll_interval(state: JobState, first: timedelta = FIRST_POLL) -> timedelta:
+    """How long to wait for the watcher before asking the runtime: doubling, so that a long history stays short."""
+    return min(first * (1 << min(state.polls, 10)), max(LONGEST_POLL, first))
+
+
+def _poll(state: JobState) -> Decision:
+    assert state.ref is not None
+    asked = state.model_copy(update={"polls": state.polls + 1})
+    return Decision(state=asked, commands=(PollCommand(ref=state.ref),))
+
+
+def _launch_failed(state: JobState, fact: LaunchFailed, now: datetime) -> Decision:
+    """Whatever part of it may have started must be ended and kept, so this too goes through collecting."""
+    problem = state.model_copy(update={"launch_problem": fact.message, "launch_refused": fact.permanent})
+    return collect(problem, f"attempt {state.attempt} could not be started: {fact.message}", now)
+
+
+def _observed(state: JobState, seen: AttemptObservation, now: datetime) -> Decision:
+    if state.ref is None or seen.ref.token != state.ref.token:
+        return stay(state)
+    if seen.exists and not seen.ended:
+        return stay(state)
+    return collect(state, f"attempt {state.attempt} has ended", now)
+
+
+def _nothing_kept(state: JobState, fact: CollectFailed) -> Collected:
+    assert state.ref is not None
+    seen = AttemptObservation(ref=state.ref, at=fact.at, exists=False)
+    return Collected(observation=seen, problems=(f"nothing could be kept: {fact.message}",))
+
+
+def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Decision:
+    judgement = _judge(state, collected)
+    state = _resume_from(state, collected)
+    state = _remember(state, collected, judgement, now)
+    for problem in collected.problems:
+        state = note(state, now, "warning", problem)
+    if judgement.failure is None:
+        ended = state.model_copy(update={"exit_code": judgement.exit_code})
+        return end(ended, Phase.SUCCEEDED, judgement.reason, now)
+    if state.stop_requested is Verb.CANCEL:
+        return end(state, Phase.CANCELLED, "cancelled; every process has ended", now)
+    if state.stop_requested is Verb.SUSPEND:
+        return _suspended(state, now)
+    return _retry_or_fail(state, now)
+
+
+def _judge(state: JobState, collected: Collected) -> Judgement:
+    if state.launch_problem:
+        return Judgement(failure=FailureClass.INFRASTRUCTURE, reason=f"could not be started: {state.launch_problem}")
+    return judge(collected.observation, state.launch.mode)
+
+
+def _resume_from(state: JobState, collected: Collected) -> JobState:
+    if not state.checkpoints.resume:
+        return state
+    point = resume_point(list(collected.checkpoints))
+    if point is None:
+        return state
+    return state.model_copy(update={"resume_from": point.folder, "resume_step": point.step})
+
+
+def _remember(state: JobState, collected: Collected, judgement: Judgement, now: datetime) -> JobState:
+    assert state.ref is not None
+    started = state.attempt_started_at or now
+    ends = [r.ended_at for r in collected.observation.ranks if r.ended_at is not None]
+    ended = max([started, *ends]) if ends else now
+    stopped = state.stop_requested is not None
+    summary = AttemptSummary(
+        number=state.attempt,
+        token=state.ref.token,
+        started_at=started,
+        ended_at=ended,
+        failure=None if stopped else judgement.failure,
+        reason=judgement.reason,
+        exit_code=judgement.exit_code,
+        signal=judgement.signal,
+        first_rank=judgement.rank,
+        from_step=state.launch_from_step,
+        reached_step=collected.reached_step,
+        checkpoint_step=state.resume_step,
+        nodes=judgement.nodes,
+        last_lines=judgement.last_lines,
+        counted=False,
+    )
+    return state.model_copy(
+        update={
+            "attempts": (*state.attempts, summary)[-100:],
+            "used": state.used + (ended - started),
+            "exit_code": judgement.exit_code,
+            "attempt_started_at": None,
+        }
+    )
+
+
+def _suspended(state: JobState, now: datetime) -> Decision:
+    step = (
+        "no checkpoint: it will begin anew"
+        if state.resume_step is None
+        else f"it will resume from step {state.resume_step}"
+    )
+    idle = state.model_copy(update={"stop_requested": None})
+    return move(idle, Phase.SUSPENDED, f"suspended; {step}", now, RecordCommand())
+
+
+def _retry_or_fail(state: JobState, now: datetime) -> Decision:
+    failed = state.attempts[-1]
+    verdict = decide(state, failed, now)
+    what = f"{failed.reason} ({failed.failure})"
+    if not verdict.retry:
+        failure = FailureClass.REPEATED if verdict.repeated else failed.failure
+        return end(state, Phase.FAILED, f"{what}; {verdict.why}", now, failure)
+    counted = failed.model_copy(update={"counted": verdict.counted})
+    waiting = state.model_copy(
+        update={
+            "attempts": (*state.attempts[:-1], counted),
+            "wake_at": now + verdict.delay,
+            "retries_used": state.retries_used + (1 if verdict.counted else 0),
+            "avoid_nodes": verdict.avoid,
+        }
+    )
+    return move(waiting, Phase.BACKING_OFF, f"{what}; {verdict.why}", now, RecordCommand())

@@ -1,0 +1,105 @@
+"""What people may ask of a job, when, and what it then does."""
+
+from datetime import datetime
+
+from definitions.facts import ControlCommand, RecordCommand, Requested, Verb
+from definitions.job_state import JobState
+from definitions.states import Phase
+from policies.job_steps import HANDLED_KEPT, Decision, deadline, end, move, note, start_attempt, stay, stop_attempt
+
+ALLOWED: dict[Verb, frozenset[Phase]] = {
+    Verb.CANCEL: frozenset(p for p in Phase if not p.is_final),
+    Verb.SUSPEND: frozenset({Phase.PENDING, Phase.STARTING, Phase.RUNNING, Phase.COLLECTING, Phase.BACKING_OFF}),
+    Verb.RESUME: frozenset({Phase.SUSPENDED}),
+    Verb.EXTEND: frozenset(p for p in Phase if not p.is_final and p is not Phase.CANCELLING),
+    Verb.CHECKPOINT: frozenset({Phase.RUNNING}),
+}
+
+
+def refusal(state: JobState, request: Requested) -> str | None:
+    """Why a request cannot be granted now; None when it can. The sentence says what would make it pass."""
+    if request.request_id in state.handled:
+        return None
+    if state.phase not in ALLOWED[request.verb]:
+        return _not_in_this_phase(state, request.verb)
+    if request.verb is Verb.EXTEND:
+        if state.timeout is None:
+            return "the job has no time limit, so there is nothing to extend"
+        if request.extend_by is None or request.extend_by.total_seconds() <= 0:
+            return "extend needs a positive duration, for example 1h"
+    return None
+
+
+def _not_in_this_phase(state: JobState, verb: Verb) -> str:
+    if state.phase.is_final:
+        return f"the job has ended ({state.phase}); clone it to run it again"
+    if verb is Verb.RESUME and state.phase is Phase.SUSPENDING:
+        return "the job is still being suspended; resume it when its phase is Suspended"
+    allowed = ", ".join(sorted(p.value for p in ALLOWED[verb]))
+    return f"{verb} is not possible while the job is {state.phase}; it is in: {allowed}"
+
+
+def on_request(state: JobState, request: Requested, now: datetime) -> Decision:
+    """Carry out a request. A repeated id, or one that the phase no longer allows, only joins the list of ids."""
+    if request.request_id in state.handled:
+        return stay(state)
+    refused = refusal(state, request)
+    state = state.model_copy(update={"handled": (*state.handled, request.request_id)[-HANDLED_KEPT:]})
+    if refused is not None:
+        return stay(state)
+    match request.verb:
+        case Verb.CANCEL:
+            return _cancel(state, request, now)
+        case Verb.SUSPEND:
+            return _suspend(state, request, now)
+        case Verb.RESUME:
+            return start_attempt(state, now, _said("resumed", request), actor=request.actor)
+        case Verb.EXTEND:
+            return _extend(state, request, now)
+        case Verb.CHECKPOINT:
+            return _checkpoint(state, request, now)
+
+
+def _cancel(state: JobState, request: Requested, now: datetime) -> Decision:
+    said = _said("cancelled", request)
+    if state.phase is Phase.CANCELLING:
+        return stay(state)
+    if state.phase.has_attempt:
+        return stop_attempt(state, Verb.CANCEL, Phase.CANCELLING, said, now, request.actor)
+    over = end(state, Phase.CANCELLED, said, now)
+    return over.model_copy(update={"state": _signed(over.state, request.actor)})
+
+
+def _suspend(state: JobState, request: Requested, now: datetime) -> Decision:
+    said = _said("suspended", request)
+    if state.phase.has_attempt:
+        return stop_attempt(state, Verb.SUSPEND, Phase.SUSPENDING, said, now, request.actor)
+    paused = state.model_copy(update={"wake_at": None})
+    return move(paused, Phase.SUSPENDED, said, now, RecordCommand(), actor=request.actor)
+
+
+def _extend(state: JobState, request: Requested, now: datetime) -> Decision:
+    assert state.timeout is not None
+    assert request.extend_by is not None
+    longer = state.model_copy(update={"timeout": state.timeout + request.extend_by})
+    noted = note(longer, now, "extend", _said(f"time limit now {longer.timeout}", request), actor=request.actor)
+    if state.phase in (Phase.STARTING, Phase.RUNNING) and state.ref is not None:
+        control = ControlCommand(ref=state.ref, request_id=request.request_id, deadline=deadline(longer))
+        return Decision(state=noted, commands=(control,))
+    return Decision(state=noted, commands=(RecordCommand(),))
+
+
+def _checkpoint(state: JobState, request: Requested, now: datetime) -> Decision:
+    assert state.ref is not None
+    noted = note(state, now, "checkpoint", _said("checkpoint requested", request), actor=request.actor)
+    control = ControlCommand(ref=state.ref, request_id=request.request_id, checkpoint=True)
+    return Decision(state=noted, commands=(control,))
+
+
+def _signed(state: JobState, actor: str) -> JobState:
+    last = state.events[-1].model_copy(update={"actor": actor})
+    return state.model_copy(update={"events": (*state.events[:-1], last)})
+
+
+def _said(what: str, request: Requested) -> str:
+    return f"{what} by {request.actor}" + (f": {request.reason}" if request.reason else "")

@@ -1,0 +1,225 @@
+"""A job's workflow: it waits for facts, asks the policy, carries out the answer. It decides nothing itself.
+
+`run` is the single writer of the state: handlers only queue. What an activity returns is the next fact, taken before
+all others, so that the activity's record and the workflow's decision are made from the same state.
+"""
+
+from collections import deque
+
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, ApplicationError
+
+with workflow.unsafe.imports_passed_through():
+    from activities.job import CollectResult, JournalActivities, LaunchResult, Recorded, RuntimeActivities, StateWork
+    from definitions.facts import (
+        CollectCommand,
+        CollectFailed,
+        Command,
+        ControlCommand,
+        Fact,
+        LaunchCommand,
+        LaunchFailed,
+        Observed,
+        PollCommand,
+        RecordCommand,
+        Requested,
+        StopCommand,
+        TimerFired,
+    )
+    from definitions.job_state import JobInput, JobState, RequestOutcome
+    from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
+    from definitions.states import Phase
+    from policies.job_steps import Decision
+    from policies.lifecycle import advance, begin, moment, poll_interval
+    from policies.requests import refusal
+    from workflows import options
+
+
+@workflow.defn
+class JobWorkflow:
+    """One job from acceptance to its end. Id: `job/{tenant}/{id}`. Continues as new when its history grows long."""
+
+    @workflow.init
+    def __init__(self, start: JobInput) -> None:
+        self._input = start
+        self._state = start.state
+        self._facts: deque[Fact] = deque()
+        self._shown: tuple[Phase, str] | None = None
+        self._answers: dict[
+            str, str | None
+        ] = {}  # request id -> why it was refused; its handler in this run waits for it
+
+    @workflow.run
+    async def run(self, start: JobInput) -> JobState:
+        if self._state.phase is Phase.PENDING:
+            await self._carry_out(begin(self._state, workflow.now(), suspended=start.suspended))
+        else:
+            self._show()
+        while not self._state.phase.is_final:
+            fact = await self._next_fact()
+            if isinstance(fact, Requested):
+                self._answers[fact.request_id] = refusal(self._state, fact)
+            await self._carry_out(advance(self._state, fact, moment(fact, workflow.now())))
+            self._continue_if_long()
+        await workflow.wait_condition(workflow.all_handlers_finished)
+        return self._state
+
+    @workflow.signal
+    def report(self, fact: Observed) -> None:
+        """A watcher's observation of an attempt. May repeat and come late."""
+        self._facts.append(fact)
+
+    @workflow.update
+    async def request(self, request: Requested) -> RequestOutcome:
+        """A person's request; answered when the state has changed. The id makes a repeat return without effect."""
+        self._facts.append(request)
+        await workflow.wait_condition(lambda: request.request_id in self._answers or self._state.phase.is_final)
+        refused = self._answers.get(request.request_id, refusal(self._state, request))
+        if refused is not None:
+            raise ApplicationError(refused, type="PD-2009", non_retryable=True)
+        return RequestOutcome(phase=self._state.phase, reason=self._state.reason)
+
+    @request.validator
+    def check_request(self, request: Requested) -> None:
+        refused = refusal(self._state, request)
+        if refused is not None:
+            raise ApplicationError(refused, type="PD-2009", non_retryable=True)
+
+    @workflow.query
+    def state(self) -> JobState:
+        return self._state
+
+    async def _next_fact(self) -> Fact:
+        try:
+            await workflow.wait_condition(
+                lambda: bool(self._facts), timeout=self._patience(), timeout_summary=self._waiting_for()
+            )
+        except TimeoutError:
+            return TimerFired()
+        return self._facts.popleft()
+
+    def _patience(self) -> float | None:
+        """Seconds until something is due: the next attempt, or the next safety poll."""
+        if self._state.wake_at is not None:
+            return max(0.0, (self._state.wake_at - workflow.now()).total_seconds())
+        if self._state.phase.has_attempt:
+            return poll_interval(self._state, self._input.safety_poll).total_seconds()
+        return None
+
+    def _waiting_for(self) -> str:
+        return "back-off before the next attempt" if self._state.wake_at is not None else "safety poll"
+
+    async def _carry_out(self, decision: Decision) -> None:
+        """Do what a decision asks for, and what the facts that this brings ask for in turn."""
+        commands = self._adopt(decision)
+        done: Recorded | None = None
+        while commands:
+            command = commands.popleft()
+            if isinstance(command, RecordCommand) and self._is_recorded(done):
+                continue
+            answer = await self._execute(command)
+            if isinstance(answer, LaunchResult | CollectResult | Recorded):
+                done = answer if isinstance(answer, Recorded) else answer.recorded
+            fact = answer.fact if isinstance(answer, LaunchResult | CollectResult) else answer
+            if fact is not None and not isinstance(fact, Recorded):
+                commands.extend(self._adopt(advance(self._state, fact, moment(fact, workflow.now()))))
+            if self._is_recorded(done):
+                self._state = self._state.model_copy(update={"events": ()})
+
+    def _adopt(self, decision: Decision) -> deque[Command]:
+        self._state = decision.state
+        self._show()
+        return deque(decision.commands)
+
+    def _is_recorded(self, done: Recorded | None) -> bool:
+        return done is not None and (done.phase, done.event_count) == (self._state.phase, self._state.event_count)
+
+    async def _execute(self, command: Command) -> LaunchResult | CollectResult | Recorded | Fact | None:
+        match command:
+            case LaunchCommand():
+                return await self._launch()
+            case CollectCommand():
+                return await self._collect()
+            case RecordCommand():
+                settings = self._settings(options.record(), "record")
+                return await workflow.execute_activity_method(
+                    JournalActivities.record, StateWork(state=self._state), **settings
+                )
+            case _:
+                return await self._short(command)
+
+    async def _launch(self) -> LaunchResult | LaunchFailed:
+        settings = self._settings(options.launch(self._input.heartbeat), "launch", self._input.queue)
+        try:
+            return await workflow.execute_activity_method(
+                RuntimeActivities.launch, StateWork(state=self._state), **settings
+            )
+        except ActivityError as error:
+            message, permanent = _cause(error)
+            return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), permanent=permanent, message=message)
+
+    async def _collect(self) -> CollectResult | CollectFailed:
+        settings = self._settings(options.collect(self._input.heartbeat), "collect", self._input.queue)
+        try:
+            return await workflow.execute_activity_method(
+                RuntimeActivities.collect, StateWork(state=self._state), **settings
+            )
+        except ActivityError as error:
+            return CollectFailed(attempt=self._state.attempt, at=workflow.now(), message=_cause(error)[0])
+
+    async def _short(self, command: StopCommand | ControlCommand | PollCommand) -> Fact | None:
+        """Give up quietly: the next safety poll repeats what still matters."""
+        settings = self._settings(options.short(self._input.heartbeat), command.kind, self._input.queue)
+        try:
+            match command:
+                case PollCommand():
+                    seen = await workflow.execute_activity_method(RuntimeActivities.poll, command, **settings)
+                    return Observed(observation=seen)
+                case StopCommand():
+                    await workflow.execute_activity_method(RuntimeActivities.stop, command, **settings)
+                case ControlCommand():
+                    await workflow.execute_activity_method(RuntimeActivities.control, command, **settings)
+        except ActivityError as error:
+            workflow.logger.warning("%s failed: %s", command.kind, _cause(error)[0])
+        return None
+
+    def _settings(
+        self, config: workflow.ActivityConfig, what: str, queue: str | None = None
+    ) -> workflow.ActivityConfig:
+        config["summary"] = self._summary(what)
+        if queue is not None:
+            config["task_queue"] = queue
+        return config
+
+    def _summary(self, what: str) -> str:
+        return f"{what} attempt {self._state.attempt}: {self._state.phase}"
+
+    def _show(self) -> None:
+        """Let the Temporal Web UI alone tell the story."""
+        now = (self._state.phase, self._state.reason)
+        if now == self._shown:
+            return
+        workflow.set_current_details(f"**{now[0]}** {now[1]}")
+        values = []
+        if self._shown is None or self._shown[0] is not now[0]:
+            values.append(JOB_PHASE.value_set(now[0].value))
+            if self._state.failure is not None:
+                values.append(FAILURE_CLASS.value_set(self._state.failure.value))
+        if values:
+            workflow.upsert_search_attributes(values)
+        self._shown = now
+
+    def _continue_if_long(self) -> None:
+        """Hand the state on. No await stands between the checks and the end of this run, so no fact is lost."""
+        if self._state.phase.is_final or self._facts or not workflow.all_handlers_finished():
+            return
+        if workflow.info().is_continue_as_new_suggested():
+            workflow.continue_as_new(self._input.model_copy(update={"state": self._state}))
+
+
+def _cause(error: ActivityError) -> tuple[str, bool]:
+    """The message worth showing, and whether trying again cannot help."""
+    cause = error.cause
+    if isinstance(cause, ApplicationError):
+        return cause.message, cause.non_retryable
+    return str(cause or error), False

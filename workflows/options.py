@@ -1,0 +1,51 @@
+"""The table of timeouts and retries: each activity call splats one of these, none relies on a default."""
+
+from datetime import timedelta
+
+from temporalio.common import RetryPolicy
+from temporalio.workflow import ActivityCancellationType, ActivityConfig
+
+STEADY = RetryPolicy(
+    initial_interval=timedelta(milliseconds=500), backoff_coefficient=2.0, maximum_interval=timedelta(seconds=20)
+)
+
+
+def launch(heartbeat: timedelta) -> ActivityConfig:
+    """Snapshot extraction included. After an hour without a start the attempt counts as failed."""
+    return ActivityConfig(
+        start_to_close_timeout=timedelta(minutes=15),
+        schedule_to_close_timeout=timedelta(hours=1),
+        heartbeat_timeout=heartbeat,
+        retry_policy=STEADY,
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    )
+
+
+def collect(heartbeat: timedelta) -> ActivityConfig:
+    """Hashing every checkpoint and moving every log takes its time."""
+    return ActivityConfig(
+        start_to_close_timeout=timedelta(hours=1),
+        schedule_to_close_timeout=timedelta(hours=6),
+        heartbeat_timeout=heartbeat,
+        retry_policy=STEADY,
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    )
+
+
+def short(heartbeat: timedelta) -> ActivityConfig:
+    """Stop, control, poll. When they give up, the next safety poll asks again."""
+    return ActivityConfig(
+        start_to_close_timeout=timedelta(minutes=1),
+        schedule_to_close_timeout=timedelta(minutes=10),
+        heartbeat_timeout=heartbeat,
+        retry_policy=STEADY,
+    )
+
+
+def record() -> ActivityConfig:
+    """Attempts unbounded on purpose: a job's end must reach the store, however long the database is away."""
+    return ActivityConfig(
+        start_to_close_timeout=timedelta(seconds=15),
+        schedule_to_close_timeout=timedelta(days=30),
+        retry_policy=STEADY,
+    )
