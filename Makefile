@@ -27,7 +27,10 @@ test: setup check ## Run every check and every test
 	@$(PY) -m tests.run
 
 check: setup ## Formatting, lint, types and import rules
-	@sh -c 'set -e; for step in "ruff format --check ." "ruff check ." "mypy" "lint-imports"; do echo "check: $$step"; $(VENV)/bin/$$step; done'
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
 
 lint: setup ## Fix what can be fixed, then show the rest
 	@$(VENV)/bin/ruff format .

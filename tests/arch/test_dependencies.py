@@ -1,0 +1,70 @@
+"""One list of dependencies per distribution, one lock over all, hashes on every line."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from tests.arch.source import ROOT
+
+LIGHT = Path("pyproject.toml")
+SERVER = Path("deploy/dist/server/pyproject.toml")
+LOCKS = ("lock.txt", "light.lock.txt")
+
+
+def project(path: Path) -> dict[str, object]:
+    table: dict[str, object] = tomllib.loads((ROOT / path).read_text())["project"]
+    return table
+
+
+def dependencies(path: Path) -> set[str]:
+    listed = project(path)["dependencies"]
+    assert isinstance(listed, list)
+    return set(listed)
+
+
+def requirements(name: str) -> set[str]:
+    lines = (ROOT / "requirements" / name).read_text().splitlines()
+    return {line.strip() for line in lines if line.strip() and not line.startswith(("#", "-r"))}
+
+
+def locked(name: str) -> dict[str, set[str]]:
+    """Versions by package; the universal lock may hold two versions for different Pythons."""
+    found: dict[str, set[str]] = {}
+    for package, version in re.findall(
+        r"^([a-z0-9][a-z0-9.-]*)==(\S+)", (ROOT / "requirements" / name).read_text(), re.M
+    ):
+        found.setdefault(package, set()).add(version)
+    return found
+
+
+def test_the_light_distribution_declares_what_is_locked_for_it() -> None:
+    assert dependencies(LIGHT) == requirements("light.in")
+
+
+def test_the_server_distribution_declares_what_is_locked_for_it() -> None:
+    version = project(SERVER)["version"]
+    assert dependencies(SERVER) - {f"perdure=={version}"} == requirements("server.in")
+
+
+def test_both_distributions_have_one_version_and_name_each_other() -> None:
+    version = project(LIGHT)["version"]
+    assert project(SERVER)["version"] == version
+    assert project(LIGHT)["optional-dependencies"] == {"server": [f"perdure-server=={version}"]}
+    assert f"perdure=={version}" in dependencies(SERVER)
+
+
+def test_the_light_lock_is_a_part_of_the_whole_lock() -> None:
+    whole = locked("lock.txt")
+    light = locked("light.lock.txt")
+    assert {name: versions for name, versions in light.items() if not versions <= whole.get(name, set())} == {}
+
+
+@pytest.mark.parametrize("name", LOCKS)
+def test_a_lock_pins_every_package_by_hash_and_names_no_address(name: str) -> None:
+    text = (ROOT / "requirements" / name).read_text()
+    entries = re.split(r"^(?=[a-z0-9])", text, flags=re.M)[1:]
+    assert len(entries) >= len(requirements("light.in"))
+    assert [entry.split()[0] for entry in entries if "--hash=sha256:" not in entry] == []
+    assert re.findall(r"https?://\S+|--index-url.*|--find-links.*", text) == []
