@@ -1,6 +1,6 @@
 """What the API says of itself, and how it says no."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -54,6 +54,8 @@ class Problem(View):
     remedy: Annotated[str | None, doc("What would help.", "List what there is.")] = None
     instance: Annotated[str | None, doc("Path of the request.", "/v1/jobs/digits")] = None
     request_id: Annotated[str | None, doc("Also in the server's log.", "0k3bw2m4x9")] = None
+    exit_code: Annotated[int, doc("With which the command line ends.", int(Exit.NOT_FOUND))] = int(Exit.SERVER)
+    data: Annotated[dict[str, Any], doc("Facts to act on, by kind of refusal.", {"phase": "Succeeded"})] = {}
     errors: Annotated[list["Problem"], Field(description="One entry per fault, when there are several.")] = []
 
     @classmethod

@@ -1,0 +1,34 @@
+"""What the API is put together from. The composition root builds one of these; tests build it with fakes at the ports."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from fastapi import Request
+from sqlalchemy import Engine
+
+from api.ports import BlobReader, JobOperator, LogReader, RunFiles, ScheduleBackend, SnapshotKeeper
+from api.settings import ApiSettings
+
+
+@dataclass(frozen=True)
+class ApiDeps:
+    """`now` gives aware UTC; `sleep` takes seconds; `worker_metrics` gives the worker's Prometheus text, or "" ."""
+
+    engine: Engine
+    operator: JobOperator
+    blobs: BlobReader
+    snapshots: SnapshotKeeper
+    logs: LogReader
+    run_files: RunFiles
+    schedules: ScheduleBackend
+    settings: ApiSettings
+    now: Callable[[], datetime]
+    sleep: Callable[[float], Awaitable[None]]
+    worker_metrics: Callable[[], Awaitable[str]]
+
+
+def deps_of(request: Request) -> ApiDeps:
+    """The parts of the application that serves this request."""
+    deps: ApiDeps = request.app.state.deps
+    return deps

@@ -1,0 +1,154 @@
+"""What the API needs of the world besides the store, as Protocols. workers/api_adapters.py holds the real ones.
+
+Methods of async Protocols run in the event loop and must not block; the others are called in threads and may.
+Refusals are `PerdureError`s with a code; of the engine only the errors defined here may come through.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from definitions.attempt import AttemptRef
+from definitions.facts import Requested
+from definitions.job_state import RequestOutcome
+
+if TYPE_CHECKING:
+    from definitions.schedule import Schedule
+from definitions.wire import Wire
+
+
+class JobClosed(Exception):
+    """The job's workflow has ended, or has not been started yet; `started` tells which."""
+
+    def __init__(self, *, started: bool) -> None:
+        super().__init__("the workflow has ended" if started else "the workflow has not begun")
+        self.started = started
+
+
+class EngineAway(Exception):
+    """The workflow engine cannot be reached. The request was not handed over."""
+
+
+class NoAnswerYet(Exception):
+    """The request was handed over, or may have been; no answer came in time. Repeating it by the same id is safe."""
+
+
+class RequestRefused(Exception):
+    """The job's own rules refused the request in its present phase; the text is the reason for people."""
+
+
+class JobOperator(Protocol):
+    """Asks a running job for something."""
+
+    async def request(self, tenant: str, job: str, request: Requested) -> RequestOutcome:
+        """Hand over a request and wait for the answer. Safe to repeat by `request_id`.
+
+        Raises JobClosed, EngineAway, NoAnswerYet, RequestRefused.
+        """
+
+
+class BlobReader(Protocol):
+    """Reads what was stored; writing is the business of those who own the objects."""
+
+    def get(self, key: str) -> BinaryIO:
+        """Open a blob. Raises PerdureError when there is none."""
+
+    def delete(self, key: str) -> bool:
+        """Remove a blob; False when there was none. Safe to repeat."""
+
+
+class KeptSnapshot(Wire):
+    """A snapshot that was verified and stored."""
+
+    bytes: int
+    files: int
+    object_key: str
+
+
+class SnapshotKeeper(Protocol):
+    """Takes in snapshots of folders."""
+
+    def keep(self, tenant: str, project: str, sha256: str, archive: BinaryIO) -> KeptSnapshot:
+        """Verify every file of a gzip tar against its manifest, and the manifest against `sha256`; then store it.
+
+        Raises PerdureError saying what does not fit. Safe to repeat: the key is the content's digest.
+        """
+
+
+class Line(Protocol):
+    """One line of a log, secrets masked. `cursor` continues after it, for one (attempt, rank)."""
+
+    @property
+    def at(self) -> datetime: ...
+
+    @property
+    def text(self) -> str: ...
+
+    @property
+    def cursor(self) -> str: ...
+
+
+class LogReader(Protocol):
+    """Reads the lines of a rank, wherever they lie: still in its folder, or already in the object store."""
+
+    def read(
+        self,
+        ref: AttemptRef,
+        rank: int,
+        *,
+        cursor: str | None = None,
+        limit: int = 1000,
+        tail: int | None = None,
+        since: datetime | None = None,
+    ) -> Sequence[Line]:
+        """Up to `limit` lines after `cursor`; without one, from `since` on, or the last `tail` lines. No log: no lines."""
+
+
+class ProgressPoint(Wire):
+    """One line of a job's progress file."""
+
+    step: int
+    at: datetime
+    attempt: int = 0
+    rank: int = 0
+    metrics: dict[str, float] = {}
+
+
+class RunFiles(Protocol):
+    """Reads what a job writes into its run folder."""
+
+    def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
+        """Every readable line, oldest first. Damaged lines are left out; no folder, no lines."""
+
+
+class ScheduleFacts(Wire):
+    """What the engine knows of a schedule."""
+
+    paused: bool
+    note: str = ""
+    next_runs: tuple[datetime, ...] = ()
+    last_jobs: tuple[str, ...] = ()  # workflow or job ids of the last runs, newest first
+
+
+class ScheduleBackend(Protocol):
+    """Where schedules run. Names are unique per tenant and project. Each raises EngineAway."""
+
+    async def create(self, tenant: str, project: str, owner: str, schedule: "Schedule") -> None:
+        """Register a schedule. Safe to repeat: one that is there is brought to this form."""
+
+    async def describe(self, tenant: str, project: str, name: str) -> ScheduleFacts | None:
+        """None when the engine has none of that name."""
+
+    async def pause(self, tenant: str, project: str, name: str, note: str) -> None:
+        """Start nothing until resumed. Safe to repeat."""
+
+    async def resume(self, tenant: str, project: str, name: str, note: str) -> None: ...
+
+    async def trigger(self, tenant: str, project: str, name: str, request_id: str) -> None:
+        """Run once now, whatever the overlap policy says about earlier runs."""
+
+    async def delete(self, tenant: str, project: str, name: str) -> None:
+        """Remove a schedule; jobs it has started go on. Safe to repeat."""
+
+    async def preview(self, schedule: "Schedule", now: datetime, count: int) -> tuple[datetime, ...]:
+        """The next start times of a schedule that does not exist, without leaving anything behind."""

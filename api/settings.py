@@ -1,0 +1,33 @@
+"""What an operator can set about the API. The composition root fills it in; nothing here reads the environment."""
+
+from datetime import timedelta
+
+from definitions.wire import Wire
+
+MIB = 1024 * 1024
+
+
+class Limits(Wire):
+    """Sizes in bytes. Beyond one, a request is refused before it is read to its end."""
+
+    body: int = MIB
+    snapshot: int = 512 * MIB
+    page: int = 500  # most entries of one page
+    default_page: int = 50
+    wait: timedelta = timedelta(seconds=60)  # longest long poll
+    operation: timedelta = timedelta(seconds=10)  # how long a request to a job is waited for
+    stream: timedelta = timedelta(hours=1)  # a stream is closed after so long; the client comes back with its last id
+    metric_points: int = 500  # per series; longer ones are thinned out
+
+
+class ApiSettings(Wire):
+    """`public_url` and `ui_url` are what people's browsers reach; `allowed_hosts` are names without ports."""
+
+    version: str
+    public_url: str = "http://127.0.0.1:8642"
+    ui_url: str = "http://127.0.0.1:8233"
+    namespace: str = "default"
+    allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
+    limits: Limits = Limits()
+    poll: timedelta = timedelta(milliseconds=500)  # how often a stream or long poll looks at the store
+    heartbeat: timedelta = timedelta(seconds=15)  # how often an idle stream says that it is alive
