@@ -9,6 +9,9 @@ UV := $(VENV)/bin/uv
 READY := $(VENV)/ready
 COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes --no-emit-index-url --no-header --quiet
 
+# The installer trusts what the machine trusts.
+export UV_SYSTEM_CERTS ?= 1
+
 .PHONY: help setup demo test check lint mutants bench lock clean
 
 help: ## List the targets

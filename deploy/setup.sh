@@ -25,6 +25,10 @@ find_python() {
 # The installer itself is locked too: pip is given only its entry, with its hashes.
 locked_entry() { awk -v name="$1==" 'index($0, name) == 1 { on = 1 } on { print } on && !/\\$/ { exit }' "$lock"; }
 
+# Certificates come from the machine's own store, which its administrator keeps right, as pip's do.
+UV_SYSTEM_CERTS=${UV_SYSTEM_CERTS:-1}
+export UV_SYSTEM_CERTS
+
 # A home that does not exist or cannot be written must not put a cache into the checkout.
 if [ -z "${UV_CACHE_DIR:-}" ] && [ -z "${XDG_CACHE_HOME:-}" ] && [ ! -w "${HOME:-/nonexistent}" ]; then
     UV_CACHE_DIR=${TMPDIR:-/tmp}/perdure-uv-cache-$(id -u)
@@ -42,7 +46,7 @@ fi
 if ! "$venv/bin/uv" --version >/dev/null 2>&1; then
     echo "setup 2/4: installer"
     locked_entry uv >"$venv/installer.txt"
-    "$venv/bin/python" -m pip install --disable-pip-version-check --require-hashes -r "$venv/installer.txt"
+    "$venv/bin/python" -m pip install --disable-pip-version-check --force-reinstall --require-hashes -r "$venv/installer.txt"
 else
     echo "setup 2/4: installer ($("$venv/bin/uv" --version), kept)"
 fi

@@ -17,6 +17,7 @@ SERVER_ONLY = ("temporalio", "sqlalchemy", "fastapi", "alembic", "cryptography",
 
 def run(*command: str | Path, cwd: Path = ROOT) -> str:
     environment = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    environment.setdefault("UV_SYSTEM_CERTS", "1")
     done = subprocess.run(
         command, cwd=cwd, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
     )
