@@ -55,7 +55,7 @@ register(
     "Object key not allowed",
     422,
     Exit.USAGE,
-    "An object key is absolute, too long, or holds an empty, '.' or '..' segment or one of \\ % ? # and control characters.",
+    "An object key is absolute or too long, or holds an empty, '.' or '..' segment, \\ % ? # or a control character.",
     "Use keys of plain segments joined by '/'.",
 )
 register(
@@ -65,4 +65,12 @@ register(
     Exit.SERVER,
     "The object store could not read or write: no space left, no permission, or a damaged disk.",
     "Look at the message, free space or mend permissions; the operation may then be repeated.",
+)
+register(
+    "PD-3408",
+    "Snapshot cannot be laid out",
+    503,
+    Exit.SERVER,
+    "The folder of the run could not be written: no space left, no permission, or it is in the way of something.",
+    "Look at the message, free space or mend permissions; the next attempt tries again.",
 )

@@ -1,6 +1,7 @@
 """A snapshot: the bytes of a working folder, named by the digest of its manifest.
 
-The manifest is a list of entries, sorted by path (by code point, which is also the order of the UTF-8 bytes), each path once:
+The manifest is a list of entries, each path once, sorted by path (by code point, which is the order of the UTF-8 bytes
+too):
 
     a file     {"bytes": 120, "mode": 493, "path": "bin/train", "sha256": "<64 hex digits>"}
     a link     {"link": "../data/small", "path": "bin/data"}
@@ -13,17 +14,18 @@ empty folder is not kept. Canonical bytes of a manifest, exactly:
 that is ASCII, no white space, keys in order, no key that does not apply. The snapshot's name is their sha256 in hex.
 
 The archive is a gzip-compressed tar in GNU format (`tarfile.GNU_FORMAT`; no pax headers). Its first member is a regular
-file `.perdure-manifest.json` with the canonical bytes. Then comes one member per entry, in the manifest's order and under
-the entry's path: a regular file with its size and mode, or a symbolic link (size 0). There is no other member, and
-nothing after the end of the archive but zeros. Owners and times are not looked at; write 0. Two archives of one
+file `.perdure-manifest.json` with the canonical bytes. Then comes one member per entry, in the manifest's order and
+under the entry's path: a regular file with its size and mode, or a symbolic link (size 0). There is no other member,
+and nothing after the end of the archive but zeros. Owners and times are not looked at; write 0. Two archives of one
 manifest may differ in compression, which changes nothing: the manifest is what is named.
 
-A path is relative, in UTF-8, at most 4,096 bytes and 100 segments of at most 255 bytes; no segment is empty, `.` or `..`;
-no NUL; no entry lies below another entry; `.perdure-manifest.json` is taken. A link is relative, may climb by `..` only in its
-beginning and not out of the tree. It may dangle.
+A path is relative, in UTF-8, at most 4,096 bytes and 100 segments of at most 255 bytes; no segment is empty, `.` or
+`..`; no NUL; no entry lies below another entry; `.perdure-manifest.json` is taken. A link is relative, may climb by
+`..` only in its beginning and not out of the tree. It may dangle.
 """
 
 import hashlib
+import itertools
 import json
 from typing import Annotated, Any, Literal, Self
 
@@ -36,7 +38,7 @@ LONGEST_PATH = 4096
 LONGEST_SEGMENT = 255
 MOST_SEGMENTS = 100  # bounds the work that a hostile manifest can cause
 
-Sha256 = Annotated[str, StringConstraints(pattern=r"\A[0-9a-f]{64}\Z")]
+Sha256 = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 
 
 class SnapshotEntry(Wire):
@@ -111,11 +113,6 @@ def manifest_digest(manifest: SnapshotManifest) -> str:
     return hashlib.sha256(canonical_bytes(manifest)).hexdigest()
 
 
-def snapshot_key(tenant: str, project: str, sha256: str) -> str:
-    """Where the archive lies in the object store."""
-    return f"{tenant}/{project}/snapshots/{sha256}.tar.gz"
-
-
 def path_problem(path: str) -> str | None:
     """Why an entry may not have this path; None when it may."""
     if not path or path.startswith("/"):
@@ -162,7 +159,7 @@ def link_problem(path: str, link: str) -> str | None:
 def order_problem(paths: tuple[str, ...]) -> str | None:
     """Why these paths cannot be the entries of one manifest in this order; None when they can."""
     known = set(paths)
-    for before, path in zip(paths, paths[1:], strict=False):
+    for before, path in itertools.pairwise(paths):
         if before == path:
             return f"path {path!r} is there twice"
         if before > path:
