@@ -1,0 +1,1 @@
+"""Revisions of the schema, run in-process by store/migrate.py."""

@@ -1,0 +1,23 @@
+"""Every table, and the metadata that migrations must arrive at."""
+
+from store.base import Base
+from store.tables_access import IdempotencyRow, SecretRow, TokenRow
+from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
+from store.tables_library import ScheduleRow, SnapshotRow, TemplateRow
+
+metadata = Base.metadata
+
+__all__ = [
+    "ArtifactRow",
+    "AttemptRow",
+    "CheckpointRow",
+    "EventRow",
+    "IdempotencyRow",
+    "JobRow",
+    "ScheduleRow",
+    "SecretRow",
+    "SnapshotRow",
+    "TemplateRow",
+    "TokenRow",
+    "metadata",
+]
