@@ -1,0 +1,22 @@
+"""Where a job was submitted from, as its row keeps it."""
+
+from definitions.attempt import SeedCheckpoint
+from definitions.wire import Wire
+
+
+class GitFacts(Wire):
+    """Where the submitted folder stood in its repository."""
+
+    commit: str | None = None
+    branch: str | None = None
+    dirty: bool = False
+
+
+class JobSubmission(Wire):
+    """What the document does not say and still decides what runs. `seed_checkpoint` was found at acceptance."""
+
+    base_env: dict[str, str] = {}
+    cwd: str | None = None
+    git: GitFacts | None = None
+    snapshot: str | None = None
+    seed_checkpoint: SeedCheckpoint | None = None
