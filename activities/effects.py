@@ -1,10 +1,11 @@
 """Effect boundaries: every call of an activity to the outside stands in `with effect(name)`.
 
-The boundary is where a worker may die with the effect done and not recorded. Tests set PERDURE_CRASH_AT to a comma list
-of `<name>:before`, `<name>:after` (or `heartbeat:mid`), and the process SIGKILLs itself there, once per name (a marker
-file in PERDURE_CRASH_DIR remembers). Without these variables a boundary costs two dictionary look-ups.
+The boundary is where a worker may die with the effect done and not recorded. A test arms a hook, `<name>:before`,
+`<name>:after` or `heartbeat:mid`, by making a file of that name in PERDURE_CRASH_DIR; the process that comes to the hook
+disarms it and SIGKILLs itself. Without that variable a boundary costs one dictionary look-up.
 """
 
+import contextlib
 import contextvars
 import os
 import signal
@@ -27,16 +28,14 @@ def effect(name: str) -> Iterator[None]:
 
 
 def crash_point(hook: str) -> None:
-    """SIGKILL this process if a test asked for it here and it has not happened yet."""
-    wanted = os.environ.get("PERDURE_CRASH_AT")
-    if not wanted or hook not in wanted.split(","):
+    """SIGKILL this process if a test has armed this hook; renaming the file first makes it happen once."""
+    folder = os.environ.get("PERDURE_CRASH_DIR")
+    if folder is None:
         return
-    marker = Path(os.environ["PERDURE_CRASH_DIR"]) / hook.replace(":", ".")
-    try:
-        marker.touch(exist_ok=False)
-    except FileExistsError:
-        return
-    os.kill(os.getpid(), signal.SIGKILL)
+    armed = Path(folder) / hook
+    with contextlib.suppress(FileNotFoundError):
+        armed.rename(armed.with_name(f"{hook}.fired"))
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextmanager

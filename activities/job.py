@@ -25,6 +25,7 @@ from definitions.facts import (
 from definitions.job_state import JobState
 from definitions.states import Phase
 from definitions.wire import Wire
+from policies.failure import first_failure
 from policies.job_steps import attempt_launch
 from policies.lifecycle import advance, moment
 from policies.retention import to_prune
@@ -119,7 +120,7 @@ class RuntimeActivities:
             with effect("record-collected"):
                 self._journal.write(entry(after, collected))
             self._prune(after, collected)
-        return CollectResult(fact=fact, recorded=recorded(after))
+        return CollectResult(fact=fact.model_copy(update={"collected": slim(collected)}), recorded=recorded(after))
 
     def _prune(self, state: JobState, collected: Collected) -> None:
         folders = to_prune(list(collected.checkpoints), state.checkpoints)
@@ -148,6 +149,20 @@ class JournalActivities:
 
 def entry(state: JobState, collected: Collected | None = None) -> JournalEntry:
     return JournalEntry(state=state, events=state.events, attempt=current_attempt(state), collected=collected)
+
+
+def slim(collected: Collected) -> Collected:
+    """Leave out what only the store needs, so that a gang of a thousand ranks fits into the workflow's history.
+
+    Nothing that a policy reads is touched: the first failing rank keeps its last lines.
+    """
+    cause = first_failure(collected.observation)
+    ranks = tuple(
+        rank if cause is not None and rank.rank == cause.rank else rank.model_copy(update={"last_lines": ()})
+        for rank in collected.observation.ranks
+    )
+    observation = collected.observation.model_copy(update={"ranks": ranks})
+    return collected.model_copy(update={"observation": observation, "artifact_files": ()})
 
 
 def recorded(state: JobState) -> Recorded:

@@ -1,0 +1,81 @@
+"""What an attempt's evidence is taken to mean."""
+
+import pytest
+
+from definitions.attempt import AttemptObservation, OomEvidence, RankState, StartError, StoppedBy
+from definitions.states import FailureClass, Mode
+from policies.failure import judge
+from tests.support.jobs import NOW, new_state, observed, rank, started
+
+RUNNING = started(new_state(nodes=2))
+LATER = NOW.replace(hour=13)
+
+
+@pytest.mark.parametrize(
+    ("evidence", "failure", "words"),
+    [
+        ({"exit_code": 3}, FailureClass.USER_ERROR, "exit code 3"),
+        ({"exit_code": None, "signal": 9}, FailureClass.SIGNAL, "SIGKILL"),
+        ({"exit_code": 137}, FailureClass.SIGNAL, "as shells report SIGKILL"),
+        ({"exit_code": 255}, FailureClass.USER_ERROR, "exit code 255"),
+        ({"exit_code": None, "signal": 9, "oom": OomEvidence.CONFIRMED}, FailureClass.OUT_OF_MEMORY, "control group"),
+        ({"exit_code": 1, "oom": OomEvidence.CONFIRMED}, FailureClass.OUT_OF_MEMORY, "out of memory"),
+        ({"exit_code": 137, "oom": OomEvidence.SUSPECTED}, FailureClass.OUT_OF_MEMORY, "suspected"),
+        ({"exit_code": 1, "oom": OomEvidence.SUSPECTED}, FailureClass.USER_ERROR, "exit code 1"),
+        ({"exit_code": 1, "disk_full": True}, FailureClass.DISK_FULL, "full"),
+        ({"exit_code": 0, "disk_full": True}, None, "ended with 0"),
+        ({"exit_code": 127, "start_error": StartError.NOT_FOUND}, FailureClass.COMMAND_NOT_FOUND, "not found"),
+        (
+            {"exit_code": 126, "start_error": StartError.NOT_EXECUTABLE},
+            FailureClass.COMMAND_NOT_FOUND,
+            "not executable",
+        ),
+        ({"exit_code": 127}, FailureClass.USER_ERROR, "exit code 127"),
+        ({"exit_code": None, "start_error": StartError.GATE}, FailureClass.INFRASTRUCTURE, "never started"),
+        ({"exit_code": None, "start_error": StartError.SECRET}, FailureClass.USER_ERROR, "secret"),
+        ({"signal": 15, "exit_code": None, "stopped_by": StoppedBy.TIMEOUT}, FailureClass.TIMEOUT, "time limit"),
+        ({"exit_code": 0, "stopped_by": StoppedBy.TIMEOUT}, FailureClass.TIMEOUT, "time limit"),
+        ({"signal": 15, "exit_code": None, "stopped_by": StoppedBy.HANG}, FailureClass.HANG, "no progress"),
+        ({"signal": 15, "exit_code": None, "stopped_by": StoppedBy.SHUTDOWN}, FailureClass.NODE_LOST, "taken down"),
+        ({"exit_code": None, "state": RankState.LOST}, FailureClass.INFRASTRUCTURE, "cannot be known"),
+        ({"exit_code": None, "state": RankState.LOST, "node_lost": True}, FailureClass.NODE_LOST, "went down"),
+    ],
+)
+def test_evidence_decides_the_class_and_the_sentence(evidence, failure, words):
+    judgement = judge(observed(RUNNING, rank(0, **evidence), rank(1)))
+    assert judgement.failure is failure
+    assert words in judgement.reason
+
+
+def test_the_first_rank_that_failed_by_itself_is_the_cause():
+    ranks = [
+        rank(0, exit_code=1, ended_at=LATER),
+        rank(1, exit_code=7, ended_at=NOW, last_lines=("boom",)),
+        rank(2, exit_code=None, signal=15, stopped_by=StoppedBy.GANG, ended_at=NOW.replace(hour=11)),
+    ]
+    judgement = judge(observed(RUNNING, *ranks))
+    assert (judgement.rank, judgement.exit_code, judgement.last_lines) == (1, 7, ("boom",))
+    assert "rank 1 of 3 on node-1" in judgement.reason
+
+
+def test_a_gang_whose_cause_is_unknown_still_fails():
+    stopped = rank(0, exit_code=None, signal=15, stopped_by=StoppedBy.GANG)
+    assert judge(observed(RUNNING, stopped, rank(1))).failure is FailureClass.SIGNAL
+
+
+def test_success_needs_every_rank():
+    assert judge(observed(RUNNING, rank(0), rank(1))).failure is None
+    assert judge(observed(RUNNING, rank(0), rank(1, exit_code=1))).failure is FailureClass.USER_ERROR
+
+
+def test_an_attempt_that_the_runtime_does_not_know_is_infrastructure_not_success():
+    unknown = AttemptObservation(ref=RUNNING.ref, at=NOW, exists=False)
+    assert judge(unknown).failure is FailureClass.INFRASTRUCTURE
+
+
+def test_a_service_has_no_success():
+    assert judge(observed(RUNNING, rank(0), rank(1)), Mode.SERVICE).failure is FailureClass.USER_ERROR
+
+
+def test_a_rank_that_was_asked_to_stop_does_not_count_as_success_although_it_ended_with_0():
+    assert judge(observed(RUNNING, rank(0, stopped_by=StoppedBy.REQUEST), rank(1))).reason == "stopped on request"
