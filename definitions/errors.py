@@ -125,4 +125,10 @@ def documentation_path(code: str) -> str:
 
 def _load() -> None:
     """Import the modules that register codes. Late, because they import this one."""
-    from definitions import error_codes_api, error_codes_run, error_codes_spec, error_codes_store  # noqa: F401
+    from definitions import (  # noqa: F401
+        error_codes_api,
+        error_codes_local,
+        error_codes_run,
+        error_codes_spec,
+        error_codes_store,
+    )

@@ -1,0 +1,19 @@
+"""How long to wait before a child that ended is started again. Pure: time and chance are arguments."""
+
+FIRST = 0.2
+LONGEST = 30.0
+STABLE_AFTER = 60.0
+
+
+def delay(failures: int, chance: float) -> float:
+    """Seconds before the next start after `failures` (1, 2, ...) ends in a row: doubling, capped, within ±25 %.
+
+    `chance` is in [0, 1): without it, children that fell together would come back together.
+    """
+    doubled = min(LONGEST, FIRST * 2.0 ** min(failures - 1, 16))
+    return doubled * (0.75 + 0.5 * chance)
+
+
+def failures_after(failures: int, ready_for: float | None) -> int:
+    """The count of ends in a row after one more end. A child that had been ready for a minute starts afresh."""
+    return 1 if ready_for is not None and ready_for >= STABLE_AFTER else failures + 1

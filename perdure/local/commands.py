@@ -1,0 +1,101 @@
+"""The commands of the embedded stack: `perdure up`, `down`, `status`."""
+
+import json
+import os
+import sys
+from contextlib import ExitStack
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from perdure.codes import Exit
+from perdure.local import home, launch, ports, report, view
+from perdure.local.state import Phase, State
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the status as one JSON document.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the `perdure` command line."""
+    app.command("up")(up)
+    app.command("down")(down)
+    app.command("status")(status)
+
+
+def up(
+    detach: Annotated[
+        bool, typer.Option("--detach", "-d", help="Return when all is ready, and leave it running.")
+    ] = False,
+    port_api: Annotated[int | None, typer.Option(help="Port of the API [env: PERDURE_API_PORT, else 8642].")] = None,
+    port_temporal: Annotated[
+        int | None, typer.Option(help="Port of the workflow engine [env: PERDURE_TEMPORAL_PORT, else 7233].")
+    ] = None,
+    port_ui: Annotated[
+        int | None, typer.Option(help="Port of the engine's Web UI [env: PERDURE_UI_PORT, else 8233].")
+    ] = None,
+    port_metrics: Annotated[
+        int | None, typer.Option(help="Port of the worker's metrics [env: PERDURE_METRICS_PORT, else 9642].")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Start the control plane on this machine: workflow engine, worker and API, all on the loopback interface.
+
+    All state is in one folder: PERDURE_HOME, or ~/.perdure. Ctrl-C stops the control plane; running jobs go on, and the
+    next `perdure up` takes them over.
+
+    Example: perdure up --detach
+    """
+    place = home.locate(os.environ)
+    flags = {"api": port_api, "temporal": port_temporal, "ui": port_ui, "metrics": port_metrics}
+    wanted = ports.choose(flags, os.environ)
+    launch.preflight(place, wanted)
+    if detach:
+        launch.run_detached(place, wanted, os.environ)
+        _show(report.describe(place), as_json)
+        return
+    with ExitStack() as stack:
+        follow = stack.enter_context(view.following(Console(stderr=True)))
+
+        def on_change(state: State) -> None:
+            follow(state)
+            if as_json and state.phase is Phase.READY and not shown:
+                shown.append(state)
+                _show(report.describe(place), as_json)
+
+        shown: list[State] = []
+        clean = launch.run_here(place, wanted, os.environ, on_change)
+    raise typer.Exit(Exit.OK if clean else Exit.SERVER)
+
+
+def down() -> None:
+    """Stop the control plane of this machine, and wait until it has stopped. Running jobs go on.
+
+    Example: perdure down
+    """
+    place = home.locate(os.environ)
+    stopped = launch.stop(place)
+    told = "stopped; running jobs go on" if stopped else "nothing was running"
+    Console(stderr=True).print(f"{place.root}: {told}", highlight=False, soft_wrap=True)
+
+
+def status(as_json: AsJson = False) -> None:
+    """Show the control plane's processes on this machine (not the jobs'). Exit code 0 when it runs, 3 when it does not.
+
+    Example: perdure status --json
+    """
+    found = report.describe(home.locate(os.environ))
+    _show(found, as_json)
+    raise typer.Exit(Exit.OK if found["running"] else Exit.NOT_FOUND)
+
+
+def _show(found: dict[str, Any], as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(found), flush=True)
+        return
+    console = Console(file=sys.stdout)
+    console.print(f"{found['home']}: {found['phase']}", highlight=False, soft_wrap=True)
+    if found["running"]:
+        console.print(view.links(found["api"], found["ui"]))
+    if found["processes"]:
+        console.print(view.table(found["processes"]))

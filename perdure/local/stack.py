@@ -1,0 +1,56 @@
+"""Which processes make up the control plane, and how they are started."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from perdure.local import _boot, probes
+from perdure.local.child import ChildSpec
+from perdure.local.home import HOME_VARIABLE, Home
+from perdure.local.ports import Ports
+
+BOOT = Path(_boot.__file__)
+# The engine's own client tools read the first, interpreters the second; the user's key is for the user's commands.
+LEFT_OUT = ("TEMPORAL_", "PYTHON", "PERDURE_API_KEY")
+
+
+def children(home: Home, ports: Ports) -> tuple[ChildSpec, ...]:
+    """In the order in which they stop: who writes into others first."""
+    return (
+        ChildSpec("migrate", "workers.migrate", ready=lambda pid: False, grace=10, once=True),
+        ChildSpec("api", "workers.api_process", probes.api(ports), grace=15),
+        ChildSpec("worker", "workers.control", probes.worker(home.worker_ready), grace=40),
+        ChildSpec("temporal", "workers.temporal_server", probes.engine(ports), grace=20),
+    )
+
+
+def spawner(
+    home: Home, ports: Ports, lock: int, environ: Mapping[str, str]
+) -> "Callable[[ChildSpec], subprocess.Popen[bytes]]":
+    """How a child is started: isolated, in a session of its own, holding the lock, bound to this process's life."""
+    environment = {name: value for name, value in environ.items() if not name.startswith(LEFT_OUT)}
+    environment |= ports.environment() | {HOME_VARIABLE: str(home.root), _boot.LOCK_VARIABLE: str(lock)}
+
+    def spawn(spec: ChildSpec) -> "subprocess.Popen[bytes]":
+        if spec.name == "worker":
+            home.worker_ready.unlink(missing_ok=True)
+        with home.log(spec.name).open("ab") as log:
+            return subprocess.Popen(
+                [*boot_command(), "--parent", str(os.getpid()), spec.module],
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=environment,
+                cwd=home.root,
+                pass_fds=(lock,),
+                # Ctrl-C in the terminal reaches only us: we then stop the children in order.
+                start_new_session=True,
+            )
+
+    return spawn
+
+
+def boot_command() -> list[str]:
+    return [sys.executable, "-I", str(BOOT)]

@@ -1,0 +1,120 @@
+"""Every setting of the control plane, in one place; docs/settings.md is generated from this.
+
+Read once per process, by the composition root only: what others need is handed to them.
+"""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from definitions.errors import PerdureError
+from definitions.quantities import format_duration, format_size, parse_duration, parse_size
+
+PREFIX = "PERDURE_"
+LOOPBACK = "127.0.0.1"
+Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
+Size = Annotated[int, BeforeValidator(parse_size)]
+Port = Annotated[int, Field(ge=1, le=65535)]
+
+
+class Settings(BaseSettings):
+    """What an operator can set, each by the environment variable PERDURE_<NAME>."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    home: Path = Field(Path("~/.perdure"), description="The folder that holds all state. It must be on a local disk.")
+    api_port: Port = Field(8642, description="Port of the API on the loopback interface.")
+    temporal_port: Port = Field(7233, description="Port of the workflow engine on the loopback interface.")
+    ui_port: Port = Field(8233, description="Port of the engine's Web UI on the loopback interface.")
+    metrics_port: Port = Field(9642, description="Port of the worker's own metrics on the loopback interface.")
+    public_url: str | None = Field(
+        None, description="Address under which people reach the API, when a proxy stands before it. Used in links."
+    )
+    public_ui_url: str | None = Field(
+        None, description="Address under which people reach the engine's Web UI, when a proxy stands before it."
+    )
+    database_url: str | None = Field(
+        None,
+        description="SQLAlchemy address of the database. Without one: the SQLite file control.db in the home.",
+        examples=["postgresql://perdure@db.example/perdure"],
+    )
+    synchronous: Literal["full", "normal"] = Field(
+        "full",
+        description="How SQLite files are written. full survives a loss of power; normal is faster and survives every "
+        "kill of a process, but may lose the last moments in a loss of power.",
+    )
+    retention: Duration = Field(
+        timedelta(days=30), description="How long the engine keeps the history of an ended workflow. At least 1h."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
+    engine_log_level: Literal["debug", "info", "warn", "error"] = Field(
+        "error", description="Least level that the workflow engine logs."
+    )
+    activities: int = Field(16, ge=1, le=500, description="Most activities that run at once, per task queue.")
+    workflow_tasks: int = Field(16, ge=2, le=500, description="Most workflow tasks that run at once.")
+    cached_workflows: int = Field(
+        1000, ge=0, le=100_000, description="Running workflows kept in the worker's memory, about 90 KiB each."
+    )
+    drain: Duration = Field(
+        timedelta(seconds=10), description="How long running activities may go on when the worker is asked to stop."
+    )
+    snapshot_max_bytes: Size = Field(512 * 1024**2, description="Most bytes of one uploaded snapshot of a folder.")
+
+    @property
+    def folder(self) -> Path:
+        return self.home.expanduser().absolute()
+
+    @property
+    def database(self) -> str:
+        return self.database_url or f"sqlite:///{self.folder / 'control.db'}"
+
+    @property
+    def temporal_address(self) -> str:
+        return f"{LOOPBACK}:{self.temporal_port}"
+
+    @property
+    def api_url(self) -> str:
+        return (self.public_url or f"http://{LOOPBACK}:{self.api_port}").rstrip("/")
+
+    @property
+    def ui_url(self) -> str:
+        return (self.public_ui_url or f"http://{LOOPBACK}:{self.ui_port}").rstrip("/")
+
+
+def load() -> Settings:
+    """The settings of this process's environment. Raises PerdureError PD-4012 naming every variable at fault."""
+    try:
+        return Settings()
+    except ValidationError as error:
+        faults = [f"{variable(str(fault['loc'][0]))}: {fault['msg']}" for fault in error.errors()]
+        raise PerdureError("PD-4012", "; ".join(faults)) from None
+
+
+def variable(name: str) -> str:
+    return PREFIX + name.upper()
+
+
+def documentation() -> str:
+    """The text of docs/settings.md."""
+    lines = [
+        "# Settings of the control plane",
+        "",
+        "Set them in the environment of `perdure up`. Durations are written `30s`, `720h`; sizes `512Mi`.",
+        "",
+        "| variable | default | meaning |",
+        "|---|---|---|",
+    ]
+    for name, field in Settings.model_fields.items():
+        lines.append(f"| `{variable(name)}` | {_spelled(name, field.default)} | {field.description} |")
+    return "\n".join(lines) + "\n"
+
+
+def _spelled(name: str, default: Any) -> str:
+    if default is None:
+        return ""
+    if isinstance(default, timedelta):
+        return f"`{format_duration(default)}`"
+    return f"`{format_size(default)}`" if name == "snapshot_max_bytes" else f"`{default}`"
