@@ -1,8 +1,8 @@
 """Effect boundaries: every call of an activity to the outside stands in `with effect(name)`.
 
 The boundary is where a worker may die with the effect done and not recorded. A test arms a hook, `<name>:before`,
-`<name>:after` or `heartbeat:mid`, by making a file of that name in PERDURE_CRASH_DIR; the process that comes to the hook
-disarms it and SIGKILLs itself. Without that variable a boundary costs one dictionary look-up.
+`<name>:after` or `heartbeat:mid`, by making a file of that name in PERDURE_CRASH_DIR; the process that comes to the
+hook disarms it and SIGKILLs itself. Without that variable a boundary costs one dictionary look-up.
 """
 
 import contextlib
@@ -42,8 +42,8 @@ def crash_point(hook: str) -> None:
 def beating(limit_seconds: float = 3600) -> Iterator[None]:
     """Heartbeat from a side thread while a blocking call runs, for `limit_seconds` at most.
 
-    The beat says only that this worker lives, which makes its death visible within seconds. That the work itself goes on
-    is bounded by the limit here and by the activity's start-to-close timeout.
+    The beat says only that this worker lives, which makes its death visible within seconds. That the work itself goes
+    on is bounded by the limit here and by the activity's start-to-close timeout.
     """
     if not activity.in_activity():
         yield

@@ -38,10 +38,13 @@ def temporal_binary() -> Path:
 
 
 @contextmanager
-def running_temporal(folder: Path) -> Iterator[TemporalServer]:
-    """Start a dev server that logs into `folder`; stop it on leaving. The namespace and attributes exist."""
+def running_temporal(folder: Path, *options: str) -> Iterator[TemporalServer]:
+    """Start a dev server that logs into `folder`; stop it on leaving. The namespace and attributes exist.
+
+    `options` are further arguments of `temporal server start-dev`.
+    """
     for attempt in range(1, START_TRIES + 1):
-        server = _start(folder / f"temporal-{attempt}.log")
+        server = _start(folder / f"temporal-{attempt}.log", *options)
         try:
             eventually(lambda server=server: _serving_or_ended(server), 30, f"engine serving at {server.address}")  # type: ignore[misc]
             if server.process.poll() is None:
@@ -52,10 +55,10 @@ def running_temporal(folder: Path) -> Iterator[TemporalServer]:
     raise RuntimeError(f"the dev server ended {START_TRIES} times while starting: {server.log.read_text()[-2000:]}")
 
 
-def _start(log: Path) -> TemporalServer:
+def _start(log: Path, *options: str) -> TemporalServer:
     port = free_port()
     command = [str(temporal_binary()), "server", "start-dev", "--headless", "--ip", "127.0.0.1", "--port", str(port)]
-    command += ["--namespace", NAMESPACE, "--log-level", "error"]
+    command += ["--namespace", NAMESPACE, "--log-level", "error", *options]
     for name in SEARCH_ATTRIBUTES:
         command += ["--search-attribute", f"{name}=Keyword"]
     with log.open("wb") as output:

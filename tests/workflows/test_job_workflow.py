@@ -13,6 +13,7 @@ from definitions.job_state import RetryRules
 from definitions.search_attributes import JOB_PHASE
 from definitions.states import FailureClass, Phase
 from tests.support.jobs import asked, checkpoint, new_state, rank
+from tests.support.polling import eventually_async
 from tests.support.scripted import Script, job_on_engine
 from workflows.job import JobWorkflow
 
@@ -110,6 +111,7 @@ async def test_checkpoint_and_extend_reach_the_running_attempt(temporal_client):
         await run.until(running())
         await run.handle.execute_update(JobWorkflow.request, of(Verb.CHECKPOINT))
         await run.handle.execute_update(JobWorkflow.request, of(Verb.EXTEND, extend_by=timedelta(hours=1)))
+        await eventually_async(lambda: len(run.script.controls) == 2)
         first, second = run.script.controls
         assert first.checkpoint
         assert second.deadline is not None
@@ -137,9 +139,9 @@ async def test_the_same_request_twice_is_one_request(temporal_client):
         request = of(Verb.CHECKPOINT)
         await run.handle.execute_update(JobWorkflow.request, request, id="one")
         await run.handle.execute_update(JobWorkflow.request, request, id="two")
-        assert len(run.script.controls) == 1
         await run.attempt_ends()
         await run.handle.result()
+        assert len(run.script.controls) == 1
 
 
 async def test_a_launch_that_can_never_work_fails_the_job_with_its_words(temporal_client):

@@ -1,0 +1,141 @@
+"""Record histories of JobWorkflow: `python -m tests.replay.record NAME…` writes histories/NAME.json for new names only.
+
+A committed history is never recorded again to make a test pass: it stands for the jobs that are running somewhere now.
+"""
+
+import asyncio
+import sys
+import tempfile
+import uuid
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from definitions.attempt import StoppedBy
+from definitions.facts import Verb
+from definitions.job_state import JobState, RetryRules
+from definitions.states import Phase
+from tests.support.jobs import asked, checkpoint, new_state, rank
+from tests.support.scripted import Running, Script, job_on_engine
+from tests.support.temporal import running_temporal
+from workers.leave import leave
+from workflows.job import JobWorkflow
+
+FOLDER = Path(__file__).parent / "histories"
+SOON_LONG = ("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=50")
+QUICK = RetryRules(limit=30, first_delay=timedelta(milliseconds=1))
+OK = (rank(0),)
+KILLED = (rank(0, exit_code=None, signal=9),)
+STOPPED = (rank(0, exit_code=None, signal=15, stopped_by=StoppedBy.REQUEST),)
+
+Play = Callable[[Running], Awaitable[None]]
+
+
+async def happy(run: Running) -> None:
+    await attempts(run, 1)
+
+
+async def retry(run: Running) -> None:
+    await attempts(run, 3)
+
+
+async def cancel(run: Running) -> None:
+    await run.until(running(1))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.CANCEL, reason="wrong data"))
+    await run.attempt_ends()
+
+
+async def suspend_resume(run: Running) -> None:
+    await run.until(running(1))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.SUSPEND))
+    await run.attempt_ends()
+    await run.until(lambda state: state.phase is Phase.SUSPENDED)
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESUME, "r2"))
+    await run.until(running(2))
+    await run.attempt_ends()
+
+
+async def requests(run: Running) -> None:
+    await run.until(running(1))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.CHECKPOINT))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.EXTEND, "r2", extend_by=timedelta(hours=1)))
+    await run.attempt_ends()
+
+
+async def continue_as_new(run: Running) -> None:
+    await attempts(run, 12)
+
+
+async def launch_refused(run: Running) -> None:
+    await run.handle.result()
+
+
+async def safety_poll(run: Running) -> None:
+    await run.handle.result()
+
+
+PLAYS: dict[str, tuple[Play, Script]] = {
+    "happy": (happy, Script(OK)),
+    "retry": (retry, Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})),
+    "cancel": (cancel, Script(STOPPED)),
+    "suspend-resume": (suspend_resume, Script(STOPPED, OK, checkpoints={1: (checkpoint(40),)})),
+    "requests": (requests, Script(OK)),
+    "continue-as-new": (continue_as_new, Script(*[KILLED] * 11, OK)),
+    "launch-refused": (launch_refused, Script("no secret named TOKEN")),
+    "safety-poll": (safety_poll, Script(OK)),
+}
+
+
+async def attempts(run: Running, count: int) -> None:
+    for number in range(1, count + 1):
+        await run.until(running(number))
+        await run.attempt_ends()
+
+
+def running(attempt: int) -> Callable[[JobState], bool]:
+    return lambda state: state.phase is Phase.RUNNING and state.attempt == attempt
+
+
+async def record(name: str, client: Client) -> list[Path]:
+    """Play one scene and write every run of its chain; a continued job leaves one file per run."""
+    play, script = PLAYS[name]
+    poll = timedelta(milliseconds=200) if name == "safety-poll" else timedelta(minutes=2)
+    state = new_state(f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1))
+    async with job_on_engine(client, state, script, safety_poll=poll) as run:
+        await play(run)
+        await run.handle.result()
+        written = []
+        run_id: str | None = run.handle.result_run_id
+        while run_id:
+            history = await client.get_workflow_handle(run.handle.id, run_id=run_id).fetch_history()
+            target = FOLDER / (f"{name}.json" if not written else f"{name}-{len(written) + 1}.json")
+            target.write_text(
+                history.to_json().replace(f"{Path.cwd()}/", "")
+            )  # stack traces name this machine's folders
+            written.append(target)
+            last = history.events[-1]
+            run_id = last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id or None
+    return written
+
+
+async def main(names: list[str]) -> int:
+    FOLDER.mkdir(exist_ok=True)
+    known = [n for n in names if (FOLDER / f"{n}.json").exists()]
+    if known:
+        print(f"already recorded, and never again: {', '.join(known)}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory() as folder:
+        for name in names:
+            options = SOON_LONG if name == "continue-as-new" else ()
+            with running_temporal(Path(folder), *options) as server:
+                client = await Client.connect(server.address, data_converter=pydantic_data_converter)
+                for path in await record(name, client):
+                    print(path.name)
+    return 0
+
+
+if __name__ == "__main__":
+    leave(asyncio.run(main(sys.argv[1:] or sorted(PLAYS))))
