@@ -1,0 +1,189 @@
+"""Words for what pydantic finds: what is wrong with a value, and what to write instead."""
+
+import json
+import re
+from collections.abc import Callable
+from datetime import timedelta
+
+from pydantic import BaseModel
+from pydantic_core import ErrorDetails
+
+from definitions.quantities import format_duration
+from definitions.spec_errors import SpecIssue, did_you_mean, dotted
+from definitions.spec_fields import Loc, fields_of, type_at, walk
+
+Explain = Callable[[type[BaseModel], Loc, ErrorDetails, str], SpecIssue]
+TRUE_WORDS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
+
+
+def explain(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    """Word one of pydantic's own errors. `shown` stands for the value in the message."""
+    return _EXPLAIN.get(details["type"], _other)(model, loc, details, shown)
+
+
+def yaml_text(value: object) -> str:
+    """A value in YAML's spelling, short enough for a message."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def quoted(text: str) -> str:
+    """A text between quotes, as YAML takes it."""
+    if '"' in text or "\\" in text:
+        return "'" + text.replace("'", "''") + "'"
+    return f'"{text}"'
+
+
+def _unknown_field(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    name = str(loc[-1])
+    owner = type_at(model, loc[:-1])
+    known = tuple(fields_of(owner)) if isinstance(owner, type) and issubclass(owner, BaseModel) else ()
+    place = dotted(loc[:-1]) or "the document"
+    if close := did_you_mean(name, known):
+        fix = f"did you mean {close}?"
+    elif elsewhere := next((field.path for field in walk(model) if did_you_mean(name, [field.alias])), None):
+        fix = f"did you mean {elsewhere}?"
+    else:
+        fix = f"use one of: {', '.join(known)}"
+    return SpecIssue(code="PD-1101", loc=loc, what=f"{place} has no field {name}", fix=fix)
+
+
+def _missing(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    owner = type_at(model, loc[:-1])
+    field = fields_of(owner)[str(loc[-1])]
+    example = field.info.examples[0] if field.info.examples else "..."
+    shown = json.dumps(example) if isinstance(example, dict | list) else str(example)
+    fix = f"add {loc[-1]}, for example {loc[-1]}: {shown}"
+    return SpecIssue(code="PD-1102", loc=loc, what=f"{dotted(loc)} is missing", fix=fix)
+
+
+def _not_text(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    value = details["input"]
+    if isinstance(value, dict | list):
+        return SpecIssue(code="PD-1103", loc=loc, what=f"text is expected, not {_kind_of(value)}", fix="write text")
+    if value is None:
+        fix = 'write "" for an empty text, or remove the line'
+    else:
+        fix = f"write {quoted(shown)}" if shown != "the value" else "put it in double quotes"
+    return SpecIssue(code="PD-1104", loc=loc, what=f"{shown} is {_kind_of(value)}, and text is expected", fix=fix)
+
+
+def _not_whole(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    value = details["input"]
+    fix = "write a whole number"
+    if isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]{1,18}", value):
+        fix = f"write {int(value)}, without quotes"
+    if isinstance(value, float) and value.is_integer():
+        fix = f"write {int(value)}"
+    what = f"{shown} is {_kind_of(value)}, and a whole number is expected"
+    return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
+
+
+def _not_number(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    value = details["input"]
+    bare = isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", value)
+    what = f"{shown} is {_kind_of(value)}, and a number is expected"
+    return SpecIssue(
+        code="PD-1103", loc=loc, what=what, fix=f"write {value}, without quotes" if bare else "write a number"
+    )
+
+
+def _not_bool(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    word = TRUE_WORDS.get(str(details["input"]).lower(), "true or false")
+    what = f"{shown} is {_kind_of(details['input'])}, and true or false is expected"
+    return SpecIssue(code="PD-1103", loc=loc, what=what, fix=f"write {word}")
+
+
+def _not_list(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    fix = "write a list: [a, b]"
+    if isinstance(details["input"], str):
+        fix = (
+            "write a list with one entry per word, or use shell: TEXT"
+            if loc[-1:] == ("command",)
+            else f"write [{shown}]"
+        )
+    what = f"a list is expected, not {_kind_of(details['input'])}"
+    return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
+
+
+def _not_mapping(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    owner = type_at(model, loc)
+    known = ", ".join(fields_of(owner)) if isinstance(owner, type) and issubclass(owner, BaseModel) else "name: value"
+    empty = details["input"] is None
+    what = "nothing stands below it" if empty else f"fields are expected below it, not {_kind_of(details['input'])}"
+    fix = f"remove the line, or give: {known}" if empty else f"give: {known}"
+    return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
+
+
+def _not_a_choice(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    known = re.findall(r"'([^']*)'", str(details.get("ctx", {}).get("expected", "")))
+    code = "PD-1100" if loc in (("apiVersion",), ("kind",)) else "PD-1105"
+    close = did_you_mean(str(details["input"]), known)
+    fix = f"did you mean {close}?" if close else f"use one of: {', '.join(known)}"
+    return SpecIssue(code=code, loc=loc, what=f"{shown} is not one of: {', '.join(known)}", fix=fix)
+
+
+def _bound(word: str, key: str) -> Explain:
+    def explain(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+        value = details["input"]
+        spelled = format_duration(value) if isinstance(value, timedelta) else shown
+        bound = _spelled_bound(details["ctx"][key])
+        return SpecIssue(
+            code="PD-1106", loc=loc, what=f"{spelled} is not {word} {bound}", fix=f"write a value {word} {bound}"
+        )
+
+    return explain
+
+
+def _spelled_bound(bound: object) -> str:
+    """Pydantic says some bounds of durations in English words; ours are said as they are written."""
+    if isinstance(bound, timedelta):
+        return format_duration(bound)
+    if not isinstance(bound, str):
+        return str(bound)
+    units = {"day": "d", "hour": "h", "minute": "m", "second": "s"}
+    parts = re.findall(r"(\d+) (day|hour|minute|second)", bound)
+    return "".join(f"{number}{units[unit]}" for number, unit in parts if number != "0") or "0s"
+
+
+def _wrong_length(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    context = details["ctx"]
+    least, most = context.get("min_length"), context.get("max_length")
+    unit = "characters" if isinstance(details["input"], str) else "entries"
+    what = f"fewer than {least} {unit}" if least is not None else f"more than {most} {unit}"
+    fix = f"give at least {least}" if least is not None else f"give at most {most}"
+    return SpecIssue(code="PD-1106", loc=loc, what=what, fix=fix)
+
+
+def _other(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    message = details["msg"]
+    return SpecIssue(
+        code="PD-1199", loc=loc, what=f"{shown}: {message[:1].lower()}{message[1:]}", fix="correct the value"
+    )
+
+
+def _kind_of(value: object) -> str:
+    names = {bool: "true or false", int: "a number", float: "a number", str: "text", dict: "a mapping", list: "a list"}
+    return "nothing" if value is None else names.get(type(value), type(value).__name__)
+
+
+_EXPLAIN: dict[str, Explain] = {
+    "extra_forbidden": _unknown_field,
+    "missing": _missing,
+    **dict.fromkeys(("string_type", "string_sub_type"), _not_text),
+    **dict.fromkeys(("int_type", "int_from_float", "int_parsing"), _not_whole),
+    **dict.fromkeys(("float_type", "finite_number"), _not_number),
+    **dict.fromkeys(("bool_type", "bool_parsing"), _not_bool),
+    **dict.fromkeys(("tuple_type", "list_type"), _not_list),
+    **dict.fromkeys(("dict_type", "model_type", "model_attributes_type"), _not_mapping),
+    **dict.fromkeys(("enum", "literal_error"), _not_a_choice),
+    "greater_than": _bound("above", "gt"),
+    "greater_than_equal": _bound("at least", "ge"),
+    "less_than": _bound("below", "lt"),
+    "less_than_equal": _bound("at most", "le"),
+    **dict.fromkeys(("string_too_short", "string_too_long", "too_short", "too_long"), _wrong_length),
+}

@@ -1,0 +1,45 @@
+"""Check data against a kind's model: every fault at once, in our words, with what to write instead.
+
+Pydantic finds the faults, definitions/spec_explain.py words them. Neither knows of texts and positions:
+definitions/documents.py adds those.
+"""
+
+from collections.abc import Iterator
+from typing import TypeVar
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from definitions.spec_errors import SpecIssue
+from definitions.spec_explain import explain, yaml_text
+from definitions.spec_fields import Loc
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def check(model: type[M], data: object, *, hide: bool = False) -> tuple[M | None, list[SpecIssue]]:
+    """Return the model, or None and every fault. With `hide` no value is repeated in a message (secrets)."""
+    try:
+        return model.model_validate(data, by_alias=True, by_name=False), []
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        return None, [issue for details in found for issue in _issues(model, details, hide)]
+
+
+def _issues(model: type[BaseModel], details: ErrorDetails, hide: bool) -> Iterator[SpecIssue]:
+    loc: Loc = details["loc"]
+    context = details.get("ctx", {})
+    kind = details["type"]
+    for below, what, fix in context.get("conflicts", ()):
+        yield SpecIssue(code=kind, loc=(*loc, *_steps(below)), what=what, fix=fix)
+    if "conflicts" in context:
+        return
+    if kind.startswith("PD-"):
+        what = "the value cannot be read" if hide else context["what"]
+        yield SpecIssue(code=kind, loc=loc, what=what, fix=context["fix"])
+        return
+    yield explain(model, loc, details, "the value" if hide else yaml_text(details["input"]))
+
+
+def _steps(path: str) -> Loc:
+    return tuple(int(step) if step.isdigit() else step for step in path.split(".") if step)
