@@ -1,0 +1,119 @@
+"""What a job leaves in its `artifacts` folder, kept in the object store with size and digest."""
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from activities.digests import NotAFile, open_regular
+from activities.object_keys import escape_segments, key_problem
+from activities.ports import ObjectInfo, ObjectStore
+from definitions.attempt import ArtifactRecord
+from definitions.protocol import ARTIFACT_FOLDER
+from definitions.wire import Wire
+
+
+class ArtifactLimits(Wire):
+    """How much is kept of one attempt."""
+
+    files: int = 10_000
+    file_bytes: int = 5 * 1024**3
+    bytes: int = 20 * 1024**3
+
+
+class KeptArtifacts(NamedTuple):
+    """`problems` has one sentence per thing that was left out; it is never a reason to fail the attempt."""
+
+    records: tuple[ArtifactRecord, ...]
+    problems: tuple[str, ...]
+
+
+def keep(objects: ObjectStore, run_folder: Path, prefix: str, limits: ArtifactLimits | None = None) -> KeptArtifacts:
+    """Store every regular file of the artifacts folder under `prefix/<its path, escaped>`. Links are not followed.
+
+    Safe to repeat: what is stored already with the same bytes is not sent again. Raises PortError of the store.
+    """
+    limits = limits or ArtifactLimits()
+    root = run_folder / ARTIFACT_FOLDER
+    if root.is_symlink():
+        return KeptArtifacts((), (f"{ARTIFACT_FOLDER} is a link, which is not followed",))
+    records: list[ArtifactRecord] = []
+    problems: list[str] = []
+    room = limits.bytes
+    for path in _paths(root):
+        try:
+            if len(records) >= limits.files:
+                problems.append(f"{path}: left out, {limits.files} files are kept at the most")
+                break
+            record = _keep_one(objects, root, path, prefix, limits.file_bytes, room)
+            room -= record.bytes
+            records.append(record)
+        except _LeftOut as reason:
+            problems.append(f"{path}: left out, {reason}")
+    return KeptArtifacts(tuple(records), tuple(problems))
+
+
+class _LeftOut(Exception):
+    """Why one file is not kept."""
+
+
+class _Capped:
+    """A file up to the size that it was judged by: one that still grows must not fill the store."""
+
+    def __init__(self, file: BinaryIO, size: int) -> None:
+        self._file = file
+        self._left = size
+
+    def read(self, size: int = -1) -> bytes:
+        data = self._file.read(self._left if size < 0 else min(size, self._left))
+        self._left -= len(data)
+        return data
+
+
+def _paths(root: Path) -> Iterator[str]:
+    """Everything below the folder that is not a folder, as relative paths in a fixed order."""
+    for parent, folders, names in os.walk(root):
+        folders.sort()
+        linked = [name for name in folders if Path(parent, name).is_symlink()]
+        for name in sorted([*names, *linked]):
+            yield Path(parent, name).relative_to(root).as_posix()
+
+
+def _keep_one(objects: ObjectStore, root: Path, path: str, prefix: str, most: int, room: int) -> ArtifactRecord:
+    key = f"{prefix.rstrip('/')}/{escape_segments(path)}"
+    if problem := key_problem(key):
+        raise _LeftOut(f"its name {problem}")
+    if not _is_text(path):
+        raise _LeftOut("its name is not UTF-8")
+    if (root / path).is_symlink():
+        raise _LeftOut("links are not followed")
+    try:
+        with open_regular(root / path) as file:
+            size = os.fstat(file.fileno()).st_size
+            if size > most:
+                raise _LeftOut(f"{size} bytes, and {most} are kept of a file at the most")
+            if size > room:
+                raise _LeftOut(f"{size} bytes, and only {room} are left of what is kept of an attempt")
+            info = _store(objects, key, file, size)
+    except NotAFile:
+        raise _LeftOut("it is not a regular file") from None
+    except OSError as error:
+        raise _LeftOut(f"it cannot be read ({error.strerror or error})") from error
+    return ArtifactRecord(path=path, bytes=info.bytes, sha256=info.sha256, object_key=key)
+
+
+def _store(objects: ObjectStore, key: str, file: BinaryIO, size: int) -> ObjectInfo:
+    known = objects.stat(key)
+    if known and known.bytes == size and known.sha256 == hashlib.file_digest(file, "sha256").hexdigest():
+        return known
+    file.seek(0)
+    return objects.put(key, _Capped(file, size))  # type: ignore[arg-type]
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

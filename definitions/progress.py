@@ -1,0 +1,35 @@
+"""What a job reports of itself: points, and what follows from them."""
+
+from datetime import datetime
+
+from definitions.wire import Wire
+
+
+class ProgressPoint(Wire):
+    """One line of a job's progress file."""
+
+    step: int
+    at: datetime
+    attempt: int = 0
+    rank: int = 0
+    total: int | None = None  # steps in all, where the job knows
+    metrics: dict[str, float] = {}
+
+
+class ProgressNow(Wire):
+    """How far a job is. `rate` is in steps per second; `eta` is when `total` will be reached at that rate."""
+
+    step: int
+    at: datetime
+    total: int | None = None
+    rate: float | None = None
+    eta: datetime | None = None
+    metrics: dict[str, float] = {}
+
+
+class SeriesPoint(Wire):
+    """One value of a metric."""
+
+    step: int
+    at: datetime
+    value: float
