@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import Any, cast
+from typing import Any
 
-from sqlalchemy import ColumnElement, CursorResult, and_, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from definitions.facts import Event
@@ -17,7 +17,7 @@ from store.base import Document
 from store.errors import NameTaken, SnapshotMissing
 from store.paging import Page, cursor, cut, read_time_and_id
 from store.tables_jobs import JobRow
-from store.upsert import insert_missing
+from store.upsert import changed, insert_missing
 
 FINAL = tuple(phase for phase in Phase if phase.is_final)
 
@@ -112,7 +112,7 @@ def delete(session: Session, tenant: str, project: str, job: str, now: datetime,
 
     False when the job is not there, deleted already, or not final.
     """
-    changed = _change(
+    gone = _change(
         session,
         tenant,
         project,
@@ -123,9 +123,9 @@ def delete(session: Session, tenant: str, project: str, job: str, now: datetime,
         live_name=None,
         generation=JobRow.generation + 1,
     )
-    if changed:
+    if gone:
         events.append(session, tenant, project, job, [event])
-    return changed
+    return gone
 
 
 def count_by_template(session: Session, tenant: str, project: str) -> dict[str, int]:
@@ -181,5 +181,4 @@ def _change(
     session: Session, tenant: str, project: str, job: str, *conditions: ColumnElement[bool], **values: Any
 ) -> bool:
     statement = update(JobRow).where(_in(tenant, project), JobRow.id == job, *conditions).values(**values)
-    result = cast(CursorResult[Any], session.execute(statement, execution_options={"synchronize_session": False}))
-    return result.rowcount == 1
+    return changed(session, statement) == 1

@@ -46,6 +46,14 @@ def read_time_and_id(text: str) -> tuple[datetime, str]:
     raise BadCursor
 
 
+def read_name_and_number(text: str) -> tuple[str, int]:
+    """The key (name, number) that `cursor` spelled. Raises BadCursor for anything else."""
+    match _read(text):
+        case [str(name), int(number)] if 0 <= number < 2**63:
+            return name, number
+    raise BadCursor
+
+
 def read_name(text: str) -> str:
     """The key (name) that `cursor` spelled. Raises BadCursor for anything else."""
     match _read(text):

@@ -5,22 +5,20 @@ snapshot, or comes after and finds nothing: nobody relies on bytes that are bein
 """
 
 from datetime import datetime
-from typing import Any, cast
 
-from sqlalchemy import CursorResult, delete, exists, select, update
+from sqlalchemy import ColumnElement, delete, exists, select, update
 from sqlalchemy.orm import Session
 
 from store.base import Document
 from store.tables_jobs import JobRow
 from store.tables_library import SnapshotRow
-from store.upsert import insert_missing
+from store.upsert import changed, insert_missing
 
 
 def touch(session: Session, tenant: str, project: str, sha256: str, now: datetime) -> bool:
     """Whether the snapshot is stored; if so, it is safe from cleanup for a while. Needs a write session."""
     statement = update(SnapshotRow).where(*_is(tenant, project, sha256)).values(last_used_at=now)
-    result = cast(CursorResult[Any], session.execute(statement, execution_options={"synchronize_session": False}))
-    return result.rowcount == 1
+    return changed(session, statement) == 1
 
 
 def get(session: Session, tenant: str, project: str, sha256: str) -> SnapshotRow | None:
@@ -57,7 +55,7 @@ def forget(session: Session, tenant: str, project: str, sha256: str) -> None:
     session.execute(delete(SnapshotRow).where(*_is(tenant, project, sha256)))
 
 
-def unused(since: datetime) -> tuple[Any, ...]:
+def unused(since: datetime) -> tuple[ColumnElement[bool], ...]:
     """The conditions under which a snapshot may go."""
     named = exists().where(
         JobRow.tenant == SnapshotRow.tenant,
@@ -68,5 +66,5 @@ def unused(since: datetime) -> tuple[Any, ...]:
     return SnapshotRow.last_used_at < since, ~named
 
 
-def _is(tenant: str, project: str, sha256: str) -> tuple[Any, ...]:
+def _is(tenant: str, project: str, sha256: str) -> tuple[ColumnElement[bool], ...]:
     return SnapshotRow.tenant == tenant, SnapshotRow.project == project, SnapshotRow.sha256 == sha256

@@ -18,6 +18,9 @@ REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
 
 E = TypeVar("E", bound=StrEnum)
 
+# Lists are in the same order on both databases, whatever the locale of the server is.
+TEXT = Text().with_variant(Text(collation="C"), "postgresql")
+
 
 class Utc(TypeDecorator[datetime]):
     """A point in time: microseconds since 1970 in SQLite, `timestamptz` in PostgreSQL. Always aware, always UTC."""
@@ -43,9 +46,9 @@ class Utc(TypeDecorator[datetime]):
 
 
 class CleanText(TypeDecorator[str]):
-    """Text of any length. NUL and lone surrogates become the replacement character."""
+    """Text of any length, ordered by code point. NUL and lone surrogates become the replacement character."""
 
-    impl = Text
+    impl = TEXT
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
@@ -55,7 +58,7 @@ class CleanText(TypeDecorator[str]):
 class Words(TypeDecorator[E]):
     """A StrEnum, stored as its word."""
 
-    impl = Text
+    impl = TEXT
     cache_ok = True
 
     def __init__(self, kind: type[E]) -> None:

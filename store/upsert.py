@@ -1,9 +1,9 @@
-"""Inserts that both databases understand and that a repeat does not break."""
+"""Statements that both databases understand, and that say how many rows they changed."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import CursorResult, Table
+from sqlalchemy import CursorResult, Delete, Table, Update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
@@ -21,6 +21,11 @@ def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[s
     statement = dialect.insert(cast(Table, table.__table__)).on_conflict_do_nothing(index_elements=list(key))
     inserted = 0
     for row in rows:
-        result = cast(CursorResult[Any], session.execute(statement, dict(row)))
-        inserted += result.rowcount
+        inserted += cast(CursorResult[Any], session.execute(statement, dict(row))).rowcount
     return inserted
+
+
+def changed(session: Session, statement: Update | Delete) -> int:
+    """Run an update or a delete and return how many rows it met. Rows loaded before are not refreshed."""
+    result = session.execute(statement, execution_options={"synchronize_session": False})
+    return cast(CursorResult[Any], result).rowcount

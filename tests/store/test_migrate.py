@@ -128,7 +128,8 @@ def _sqlite_schema(engine: Engine) -> dict[str, list[str]]:
 
 
 def _postgres_schema(engine: Engine) -> list[str]:
-    columns = """SELECT table_name || '.' || column_name, ordinal_position::text, udt_name, is_nullable, column_default
+    columns = """SELECT table_name || '.' || column_name, ordinal_position::text, udt_name, is_nullable, column_default,
+                 collation_name
                  FROM information_schema.columns WHERE table_schema = 'public'"""
     indexes = "SELECT indexname, indexdef FROM pg_indexes WHERE schemaname = 'public'"
     constraints = """SELECT conname, pg_get_constraintdef(oid) FROM pg_constraint

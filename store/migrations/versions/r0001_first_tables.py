@@ -17,7 +17,7 @@ depends_on = None
 WHOLE = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 TIME = sa.DateTime(timezone=True).with_variant(sa.Integer(), "sqlite")
 KINDS: dict[str, Any] = {
-    "text": sa.Text(),
+    "text": sa.Text().with_variant(sa.Text(collation="C"), "postgresql"),
     "whole": WHOLE,
     "time": TIME,
     "json": sa.JSON(),
