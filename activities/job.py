@@ -38,10 +38,9 @@ class StateWork(Wire):
 
 
 class Recorded(Wire):
-    """How far the store has been written: the workflow records again where it came to another result."""
+    """What the store says now: the workflow records again where it came to another phase."""
 
     phase: Phase
-    event_count: int
 
 
 class LaunchResult(Wire):
@@ -166,7 +165,7 @@ def slim(collected: Collected) -> Collected:
 
 
 def recorded(state: JobState) -> Recorded:
-    return Recorded(phase=state.phase, event_count=state.event_count)
+    return Recorded(phase=state.phase)
 
 
 def current_attempt(state: JobState) -> AttemptSummary | None:

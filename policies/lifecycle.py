@@ -23,7 +23,7 @@ from definitions.facts import (
 )
 from definitions.job_state import JobState
 from definitions.states import FailureClass, Phase
-from policies.checkpoints import resume_point
+from policies.checkpoints import explain_resume, resume_point
 from policies.failure import Judgement, judge
 from policies.job_steps import Decision, collect, end, move, note, start_attempt, stay, stop_command
 from policies.requests import on_request
@@ -31,6 +31,7 @@ from policies.retry import decide
 
 FIRST_POLL = timedelta(minutes=2)
 LONGEST_POLL = timedelta(minutes=30)
+PROBLEMS_NOTED = 20
 
 
 def begin(state: JobState, now: datetime, *, suspended: bool = False) -> Decision:
@@ -112,9 +113,9 @@ def _nothing_kept(state: JobState, fact: CollectFailed) -> Collected:
 
 def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Decision:
     judgement = _judge(state, collected)
-    state = _resume_from(state, collected)
+    state = _resume_from(state, collected, now)
     state = _remember(state, collected, judgement, now)
-    for problem in collected.problems:
+    for problem in collected.problems[:PROBLEMS_NOTED]:
         state = note(state, now, "warning", problem)
     if judgement.failure is None:
         ended = state.model_copy(update={"exit_code": judgement.exit_code})
@@ -132,13 +133,13 @@ def _judge(state: JobState, collected: Collected) -> Judgement:
     return judge(collected.observation, state.launch.mode)
 
 
-def _resume_from(state: JobState, collected: Collected) -> JobState:
-    if not state.checkpoints.resume:
+def _resume_from(state: JobState, collected: Collected, now: datetime) -> JobState:
+    """Find where the next attempt begins. Without any folder seen (nothing was kept) the earlier answer stands."""
+    if not state.checkpoints.resume or not collected.checkpoints:
         return state
-    point = resume_point(list(collected.checkpoints))
-    if point is None:
-        return state
-    return state.model_copy(update={"resume_from": point.folder, "resume_step": point.step})
+    point = resume_point(collected.checkpoints)
+    found = {"resume_from": point.folder if point else None, "resume_step": point.step if point else None}
+    return note(state.model_copy(update=found), now, "checkpoint", explain_resume(collected.checkpoints))
 
 
 def _remember(state: JobState, collected: Collected, judgement: Judgement, now: datetime) -> JobState:

@@ -132,7 +132,7 @@ class JobWorkflow:
         return deque(decision.commands)
 
     def _is_recorded(self, done: Recorded | None) -> bool:
-        return done is not None and (done.phase, done.event_count) == (self._state.phase, self._state.event_count)
+        return done is not None and done.phase is self._state.phase
 
     async def _execute(self, command: Command) -> LaunchResult | CollectResult | Recorded | Fact | None:
         match command:

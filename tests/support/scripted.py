@@ -1,6 +1,5 @@
 """Activities of the same names and types as the real ones, which do what a test's script says, and remember it."""
 
-import asyncio
 import uuid
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,8 +17,10 @@ from definitions.attempt import AttemptObservation, CheckpointRecord, Collected,
 from definitions.facts import AttemptCollected, ControlCommand, Event, Launched, Observed, PollCommand, StopCommand
 from definitions.ids import job_workflow_id
 from definitions.job_state import JobInput, JobState
+from definitions.states import Phase
 from policies.job_steps import attempt_launch
 from policies.lifecycle import advance, moment
+from tests.support.polling import eventually_async
 from workers.workflow_runner import workflow_runner
 from workflows.job import JobWorkflow
 
@@ -49,7 +50,7 @@ class Script:
 
     def done(self, state: JobState) -> Recorded:
         answer = recorded(state)
-        return answer.model_copy(update={"event_count": -1}) if self.lost_recordings else answer
+        return answer.model_copy(update={"phase": Phase.PENDING}) if self.lost_recordings else answer
 
     @activity.defn(name="launch")
     async def launch(self, work: StateWork) -> LaunchResult:
@@ -112,10 +113,11 @@ class Running:
         return await self.handle.query(JobWorkflow.state)
 
     async def until(self, condition: Callable[[JobState], bool], seconds: float = 20) -> JobState:
-        async with asyncio.timeout(seconds):
-            while not condition(state := await self.state()):
-                await asyncio.sleep(0.02)
-        return state
+        async def met() -> JobState | None:
+            state = await self.state()
+            return state if condition(state) else None
+
+        return await eventually_async(met, seconds)
 
     async def attempt_ends(self) -> None:
         """Report the present attempt's scripted end, as the watcher would."""
