@@ -1,0 +1,101 @@
+"""Reads and writes of the control plane itself, over all tenants. No route may call these, but for /metrics.
+
+Everywhere else a function begins with the tenant; a test holds both rules.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import delete, func, select, update
+from sqlalchemy.orm import Session
+
+from definitions.states import FailureClass, Phase
+from store import snapshots
+from store.tables_access import IdempotencyRow, SecretRow
+from store.tables_jobs import ArtifactRow, JobRow
+from store.tables_library import SnapshotRow
+from store.upsert import changed
+
+
+@dataclass(frozen=True)
+class JobCount:
+    """How many jobs that are not deleted are in a phase, with a failure."""
+
+    tenant: str
+    phase: Phase
+    failure: FailureClass | None
+    jobs: int
+
+
+def unacknowledged_starts(session: Session, limit: int) -> list[JobRow]:
+    """Jobs whose workflow was never known to have started, oldest first."""
+    query = select(JobRow).where(JobRow.start_acknowledged_at.is_(None), JobRow.deleted_at.is_(None))
+    return list(session.scalars(query.order_by(JobRow.created_at).limit(limit)))
+
+
+def acknowledge_start(session: Session, job: str, now: datetime) -> bool:
+    """Note that the engine has the job's workflow. Safe to repeat: the first time stands."""
+    return acknowledge_starts(session, [job], now) == 1
+
+
+def acknowledge_starts(session: Session, jobs: Iterable[str], now: datetime) -> int:
+    """`acknowledge_start` for many; returns for how many it was news."""
+    mine = (JobRow.id.in_(list(jobs)), JobRow.start_acknowledged_at.is_(None))
+    return changed(session, update(JobRow).where(*mine).values(start_acknowledged_at=now))
+
+
+def active_jobs(session: Session, limit: int, after: str = "") -> list[JobRow]:
+    """Jobs that have not ended, by id, from the one after `after` on."""
+    query = select(JobRow).where(JobRow.ended_at.is_(None), JobRow.deleted_at.is_(None), JobRow.id > after)
+    return list(session.scalars(query.order_by(JobRow.id).limit(limit)))
+
+
+def count_jobs(session: Session) -> list[JobCount]:
+    """Jobs by tenant, phase and failure."""
+    by = (JobRow.tenant, JobRow.phase, JobRow.failure)
+    query = select(*by, func.count()).where(JobRow.deleted_at.is_(None)).group_by(*by)
+    return [JobCount(tenant, phase, failure, jobs) for tenant, phase, failure, jobs in session.execute(query)]
+
+
+def ended_unplanned(session: Session, limit: int) -> list[JobRow]:
+    """Ended jobs for which nobody has worked out yet when they and their artifacts go."""
+    query = select(JobRow).where(JobRow.cleanup_planned_at.is_(None), JobRow.ended_at.is_not(None))
+    return list(session.scalars(query.order_by(JobRow.ended_at).limit(limit)))
+
+
+def expired_jobs(session: Session, now: datetime, limit: int) -> list[JobRow]:
+    """Jobs past their time that are not deleted."""
+    query = select(JobRow).where(JobRow.expires_at <= now, JobRow.deleted_at.is_(None))
+    return list(session.scalars(query.order_by(JobRow.expires_at).limit(limit)))
+
+
+def deleted_jobs(session: Session, limit: int) -> list[JobRow]:
+    """Deleted jobs whose remains have not been removed yet."""
+    query = select(JobRow).where(JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
+    return list(session.scalars(query.order_by(JobRow.deleted_at).limit(limit)))
+
+
+def expired_artifacts(session: Session, now: datetime, limit: int) -> list[ArtifactRow]:
+    """Artifacts past their time, of jobs that are not deleted."""
+    theirs = ArtifactRow.job == JobRow.id
+    due = (JobRow.artifacts_expire_at <= now, JobRow.deleted_at.is_(None), ArtifactRow.deleted_at.is_(None))
+    query = select(ArtifactRow).join(JobRow, theirs).where(*due)
+    return list(session.scalars(query.order_by(ArtifactRow.job, ArtifactRow.path, ArtifactRow.attempt).limit(limit)))
+
+
+def unused_snapshots(session: Session, since: datetime, limit: int) -> list[SnapshotRow]:
+    """Snapshots that no job names any more and nobody touched since. Look again under lock before removing one."""
+    query = select(SnapshotRow).where(*snapshots.unused(since))
+    return list(session.scalars(query.order_by(SnapshotRow.last_used_at).limit(limit)))
+
+
+def forget_requests(session: Session, before: datetime) -> int:
+    """Remove idempotency rows from before then."""
+    return changed(session, delete(IdempotencyRow).where(IdempotencyRow.created_at < before))
+
+
+def secrets_sealed_otherwise(session: Session, key_id: str, limit: int) -> list[SecretRow]:
+    """Secrets that another key than this one sealed: those to reseal before that key is thrown away."""
+    query = select(SecretRow).where(SecretRow.key_id != key_id, SecretRow.deleted_at.is_(None))
+    return list(session.scalars(query.limit(limit)))
