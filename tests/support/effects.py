@@ -6,13 +6,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MODULES = tuple(sorted((ROOT / "activities").glob("*.py")))
+WORKERS = tuple(sorted((ROOT / "workers").glob("*.py")))
 HOOK_SIDES = ("before", "after")
 
 
 def effect_names() -> tuple[str, ...]:
-    """Every name given to `effect(...)` in activities/, in the order of the source."""
+    """Every name given to `effect(...)` in activities/ and workers/, in the order of the source."""
     found: dict[str, None] = {}
-    for path in MODULES:
+    for path in (*MODULES, *WORKERS):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and _called(node) == "effect":
                 assert isinstance(node.args[0], ast.Constant), f"{path}: effect names are literals"
@@ -22,7 +23,8 @@ def effect_names() -> tuple[str, ...]:
 
 def hooks() -> tuple[str, ...]:
     """Every place at which a worker can be made to die: both sides of each effect, and amid a heartbeat."""
-    return (*(f"{name}:{side}" for name in effect_names() for side in HOOK_SIDES), "heartbeat:mid")
+    return (*(f"{name}:{side}" for name in effect_names() for side in WORKERS = tuple(sorted((ROOT / "workers").glob("*.py")))
+HOOK_SIDES), "heartbeat:mid")
 
 
 def unguarded_calls(source: str) -> list[str]:

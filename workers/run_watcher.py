@@ -1,0 +1,156 @@
+"""Looks into the run folders of running jobs once a second: progress and new checkpoints go to the store, old ones go.
+
+A job that runs for weeks must show its step, list its checkpoints and keep within its retention without an attempt
+having to end. Everything here is repeated from what lies on disk, so a crash loses nothing.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from pathlib import Path
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from activities.effects import effect
+from activities.job import utc_now
+from activities.ports import Journal, PortError, Runtime
+from definitions.attempt import AttemptRef, CheckpointRecord
+from definitions.job import Job
+from definitions.protocol import CHECKPOINT_FOLDER, PROGRESS_FILE
+from definitions.states import Phase
+from policies.job_plan import checkpoint_rules
+from policies.job_steps import attempt_token
+from policies.progress import parse_points, summarise
+from policies.retention import to_prune
+from store import checkpoints, jobs, system
+from store.engine import reading, transaction
+from store.tables_jobs import JobRow
+
+PERIOD = 1.0
+PAGE = 500
+TAIL = 256 * 1024  # bytes of the progress file that are read: the newest points say all that a row shows
+log = logging.getLogger(__name__)
+
+Signature = tuple[tuple[str, int], ...]
+
+
+class RunWatcher:
+    """One per worker that shares a disk with the runtime."""
+
+    def __init__(
+        self, engine: Engine, runtime: Runtime, journal: Journal, *, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._engine = engine
+        self._runtime = runtime
+        self._journal = journal
+        self._now = now
+        self._sizes: dict[str, int] = {}  # job -> size of its progress file when it was last read
+        self._seen: dict[str, Signature] = {}  # job -> its checkpoint folders when they were last judged
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Watch until `stop` is set."""
+        while not stop.is_set():
+            try:
+                await asyncio.to_thread(self.sweep)
+            except (SQLAlchemyError, PortError, OSError) as error:
+                log.warning("run folders could not be watched this time: %s", error)
+            try:
+                await asyncio.wait_for(stop.wait(), PERIOD)
+            except TimeoutError:
+                continue
+
+    def sweep(self) -> None:
+        """Look at every running job once."""
+        running = self._running()
+        present = {row.id for row in running}
+        for memory in (self._sizes, self._seen):
+            for job in memory.keys() - present:
+                del memory[job]
+        for row in running:
+            ref = _ref(row)
+            folder = self._runtime.run_folder(ref)
+            if folder is not None:
+                self._progress(row, folder / PROGRESS_FILE)
+                self._checkpoints(row, ref, folder / CHECKPOINT_FOLDER)
+
+    def _running(self) -> Sequence[JobRow]:
+        with reading(self._engine) as session:
+            found: list[JobRow] = []
+            after = ""
+            while page := system.active_jobs(session, PAGE, after):
+                found += [row for row in page if row.phase in (Phase.RUNNING, Phase.SUSPENDING)]
+                after = page[-1].id
+            return found
+
+    def _progress(self, row: JobRow, file: Path) -> None:
+        size = _size(file)
+        if size == self._sizes.get(row.id, 0):
+            return
+        now = summarise(parse_points(_tail(file)))
+        if now is not None:
+            shown = now.model_dump(mode="json")
+            transaction(
+                self._engine, lambda session: jobs.update_progress(session, row.tenant, row.project, row.id, shown)
+            )
+        self._sizes[row.id] = size
+
+    def _checkpoints(self, row: JobRow, ref: AttemptRef, folder: Path) -> None:
+        signature = _signature(folder)
+        if not signature or signature == self._seen.get(row.id):
+            return
+        judged_at = self._now()
+        records = self._runtime.checkpoints(ref)
+        self._record(row, records, judged_at)
+        self._prune(row, ref, records)
+        self._seen[row.id] = signature
+
+    def _record(self, row: JobRow, records: list[CheckpointRecord], judged_at: datetime) -> None:
+        def write(session: Session) -> None:
+            locked = session.get(JobRow, row.id, with_for_update=True)
+            if locked is not None:
+                checkpoints.record(session, locked, records, judged_at)
+
+        transaction(self._engine, write)
+
+    def _prune(self, row: JobRow, ref: AttemptRef, records: list[CheckpointRecord]) -> None:
+        rules = checkpoint_rules(Job.model_validate(row.spec).spec.checkpoints)
+        started_from = {record.folder for record in records if record.step == row.checkpoint_step}
+        folders = to_prune(records, rules, running=ref.token, in_use=started_from)
+        if folders:
+            with effect("prune-running"):
+                gone = self._runtime.prune(ref, folders)
+            with effect("record-pruned-running"):
+                self._journal.checkpoints_deleted(ref, gone)
+
+
+def _ref(row: JobRow) -> AttemptRef:
+    token = attempt_token(row.seed, row.attempt)
+    return AttemptRef(tenant=row.tenant, project=row.project, job=row.id, number=row.attempt, token=token)
+
+
+def _size(file: Path) -> int:
+    try:
+        return file.stat().st_size
+    except OSError:
+        return 0
+
+
+def _tail(file: Path) -> bytes:
+    """The end of the file, from a line's beginning on."""
+    with file.open("rb") as stream:
+        size = stream.seek(0, 2)
+        stream.seek(max(0, size - TAIL))
+        content = stream.read(TAIL)
+    return content if size <= TAIL else content.partition(b"\n")[2]
+
+
+def _signature(folder: Path) -> Signature:
+    """Which checkpoint folders there are, with how many manifests each: it changes when one becomes complete."""
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
+    except OSError:
+        return ()
+    return tuple((name, len(list((folder / name).glob("manifest-*.json")))) for name in names)

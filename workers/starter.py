@@ -1,0 +1,142 @@
+"""Starts the workflow of every accepted job. A job is accepted when its row is committed; this is the other half.
+
+Rows whose start was acknowledged are never looked at again, so a job that the engine has forgotten (its retention is
+over) is not started a second time. A start that happened and was not acknowledged is found by its workflow id.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from sqlalchemy import Engine
+from temporalio.client import Client
+from temporalio.common import Priority as TaskPriority
+from temporalio.common import (
+    SearchAttributePair,
+    TypedSearchAttributes,
+    WorkflowIDConflictPolicy,
+    WorkflowIDReusePolicy,
+)
+from temporalio.exceptions import WorkflowAlreadyStartedError
+from temporalio.service import RPCError
+
+from activities.effects import effect
+from activities.job import utc_now
+from definitions.ids import job_workflow_id
+from definitions.job import Job
+from definitions.job_state import JobInput
+from definitions.search_attributes import CLUSTER, JOB_PHASE, PROJECT, TENANT
+from definitions.states import Phase
+from definitions.submission import JobSubmission
+from policies.job_plan import JobIds, initial_state
+from store import system
+from store.engine import reading, transaction
+from store.tables_jobs import JobRow
+from workflows.job import JobWorkflow
+
+BATCH = 64
+AT_ONCE = 16
+IDLE_PAUSE = 0.1
+AWAY_PAUSE = 1.0
+LOCAL = "local"
+log = logging.getLogger(__name__)
+
+
+class Starter:
+    """One loop per control plane; two at once do no harm, since a workflow id exists once."""
+
+    def __init__(
+        self, engine: Engine, client: Client, *, task_queue: str, now: Callable[[], datetime] = utc_now
+    ) -> None:
+        self._engine = engine
+        self._client = client
+        self._queue = task_queue
+        self._now = now
+        self._unreadable: set[str] = set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Start what waits, oldest first, until `stop` is set."""
+        while not stop.is_set():
+            try:
+                started = await self.sweep()
+                pause = 0.0 if started == BATCH else IDLE_PAUSE
+            except (RPCError, RuntimeError, OSError) as error:
+                log.warning("the engine or the database is away; accepted jobs wait: %s", error)
+                pause = AWAY_PAUSE
+            try:
+                await asyncio.wait_for(stop.wait(), pause)
+            except TimeoutError:
+                continue
+
+    async def sweep(self) -> int:
+        """Start one batch and acknowledge it; returns how many rows were waiting. Safe to repeat at any point."""
+        rows = await asyncio.to_thread(self._waiting)
+        if not rows:
+            return 0
+        slots = asyncio.Semaphore(AT_ONCE)
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(self._start(row, slots)) for row in rows]
+        done = [row.id for row, task in zip(rows, tasks, strict=True) if task.result()]
+        with effect("acknowledge-start"):
+            await asyncio.to_thread(self._acknowledge, done)
+        return len(rows)
+
+    async def _start(self, row: JobRow, slots: asyncio.Semaphore) -> bool:
+        async with slots:
+            try:
+                with effect("start-workflow"):
+                    await self._start_workflow(row)
+            except WorkflowAlreadyStartedError:
+                return True
+            except ValueError as error:  # pydantic's too
+                self._complain(row, error)
+                return False
+        return True
+
+    async def _start_workflow(self, row: JobRow) -> None:
+        await self._client.start_workflow(
+            JobWorkflow.run,
+            job_input(row),
+            id=job_workflow_id(row.tenant, row.id),
+            task_queue=self._queue,
+            id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+            id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+            memo={"name": row.name, "owner": row.owner, "spec_sha256": row.spec_sha256},
+            search_attributes=_attributes(row),
+            static_summary=f"job {row.name}",
+            static_details=f"submitted by {row.owner} in project {row.project} of tenant {row.tenant}",
+            priority=TaskPriority(fairness_key=row.tenant[:64]),
+        )
+
+    def _complain(self, row: JobRow, error: ValueError) -> None:
+        if row.id not in self._unreadable:
+            self._unreadable.add(row.id)
+            log.error("a stored job cannot be read, so it is not started: %s", error, extra={"job": row.id})
+
+    def _waiting(self) -> Sequence[JobRow]:
+        with reading(self._engine) as session:
+            return system.unacknowledged_starts(session, BATCH)
+
+    def _acknowledge(self, jobs: Sequence[str]) -> None:
+        now = self._now()
+        transaction(self._engine, lambda session: system.acknowledge_starts(session, jobs, now))
+
+
+def job_input(row: JobRow) -> JobInput:
+    """What the workflow of an accepted job starts from; the same row always gives the same."""
+    job = Job.model_validate(row.spec)
+    submission = JobSubmission.model_validate(row.submission)
+    ids = JobIds(tenant=row.tenant, project=row.project, job=row.id, owner=row.owner, seed=row.seed)
+    return JobInput(state=initial_state(job, ids, submission), suspended=job.spec.suspend)
+
+
+def _attributes(row: JobRow) -> TypedSearchAttributes:
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(TENANT, row.tenant),
+            SearchAttributePair(PROJECT, row.project),
+            SearchAttributePair(JOB_PHASE, Phase.PENDING.value),
+            SearchAttributePair(CLUSTER, LOCAL),
+        ]
+    )
