@@ -1,10 +1,11 @@
 """What a job leaves in its `artifacts` folder, kept in the object store with size and digest."""
 
 import hashlib
+import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple, cast
 
 from activities.digests import NotAFile, open_regular
 from activities.object_keys import escape_segments, key_problem
@@ -61,7 +62,7 @@ class _LeftOut(Exception):
 class _Capped:
     """A file up to the size that it was judged by: one that still grows must not fill the store."""
 
-    def __init__(self, file: BinaryIO, size: int) -> None:
+    def __init__(self, file: io.BufferedReader, size: int) -> None:
         self._file = file
         self._left = size
 
@@ -103,12 +104,12 @@ def _keep_one(objects: ObjectStore, root: Path, path: str, prefix: str, most: in
     return ArtifactRecord(path=path, bytes=info.bytes, sha256=info.sha256, object_key=key)
 
 
-def _store(objects: ObjectStore, key: str, file: BinaryIO, size: int) -> ObjectInfo:
+def _store(objects: ObjectStore, key: str, file: io.BufferedReader, size: int) -> ObjectInfo:
     known = objects.stat(key)
     if known and known.bytes == size and known.sha256 == hashlib.file_digest(file, "sha256").hexdigest():
         return known
     file.seek(0)
-    return objects.put(key, _Capped(file, size))  # type: ignore[arg-type]
+    return objects.put(key, cast(BinaryIO, _Capped(file, size)))
 
 
 def _is_text(path: str) -> bool:

@@ -1,11 +1,11 @@
 """Reading and hashing files that somebody else made, and may be changing."""
 
 import hashlib
+import io
 import os
 import stat
 import time
 from pathlib import Path
-from typing import BinaryIO
 
 MOST_KEPT = 10_000
 SETTLED = 2.0  # seconds since the last change; within a clock tick of it, a later change might not show in the times
@@ -15,7 +15,7 @@ class NotAFile(OSError):
     """What is there is not a regular file."""
 
 
-def open_regular(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> io.BufferedReader:
     """Open a regular file for reading. Raises OSError, NotAFile for anything else; never waits for a named pipe."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
     if stat.S_ISREG(os.fstat(descriptor).st_mode):

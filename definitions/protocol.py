@@ -4,14 +4,20 @@
 
 Run folder ($PERDURE_RUN_DIR), one per job, shared by all its attempts:
 
-    progress.jsonl                                lines {"step": int, "time": rfc3339, "attempt": int, "rank": int, "metrics": {name: number}}
-    checkpoints/step-0000000120.<token>/           one folder per step and attempt token
-        rank-0/...                                 files of a rank
-        manifest-0.json                            written last by rank 0: {"version": 1, "step", "token", "attempt", "rank",
-                                                   "world_size", "saved_at", "metrics": {}, "files": [{"path", "bytes", "sha256"}]}
-    artifacts/                                     what is to be kept when an attempt ends
-    control.json                                   {"id": str, "checkpoint": bool, "stop_by": rfc3339|null, "deadline": rfc3339|null, "time": rfc3339}
-    ack-<rank>.json                                {"id": str, "step": int|null, "time": rfc3339}: the request `id` was honoured
+    progress.jsonl       lines {"step": int, "time": rfc3339, "attempt": int, "rank": int, "metrics": {name: number}},
+                         and "total": int where the job knows its number of steps
+    checkpoints/step-0000000120.<token>/   one folder per step and attempt token
+        rank-0/...       files of a rank
+        manifest-0.json  written last by rank 0: {"version": 1, "step", "token", "attempt", "rank", "world_size",
+                         "saved_at", "metrics": {}, "files": [{"path", "bytes", "sha256"}]}; paths are relative to the
+                         checkpoint's folder ("rank-0/weights.npz")
+    artifacts/           what is to be kept when an attempt ends
+    control.json         from the platform: {"id": str, "checkpoint": bool, "stop_by": rfc3339|null,
+                         "deadline": rfc3339|null, "time": rfc3339}; it goes before the next attempt begins
+    ack-<rank>.json      {"id": str, "step": int|null, "time": rfc3339}: the request `id` was honoured
+    save-at.json         among the ranks: {"token", "step"}: rank 0 has chosen the step that all save
+
+Names that end in .tmp are somebody's unfinished work.
 """
 
 JOB = "PERDURE_JOB"
@@ -37,6 +43,7 @@ PROGRESS_FILE = "progress.jsonl"
 CHECKPOINT_FOLDER = "checkpoints"
 ARTIFACT_FOLDER = "artifacts"
 CONTROL_FILE = "control.json"
+SAVE_AT_FILE = "save-at.json"
 MANIFEST_VERSION = 1
 
 
