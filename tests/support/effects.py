@@ -23,8 +23,7 @@ def effect_names() -> tuple[str, ...]:
 
 def hooks() -> tuple[str, ...]:
     """Every place at which a worker can be made to die: both sides of each effect, and amid a heartbeat."""
-    return (*(f"{name}:{side}" for name in effect_names() for side in WORKERS = tuple(sorted((ROOT / "workers").glob("*.py")))
-HOOK_SIDES), "heartbeat:mid")
+    return (*(f"{name}:{side}" for name in effect_names() for side in HOOK_SIDES), "heartbeat:mid")
 
 
 def unguarded_calls(source: str) -> list[str]:
