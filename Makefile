@@ -12,7 +12,7 @@ COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes
 # The installer trusts what the machine trusts.
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help setup demo test check lint mutants bench lock clean
+.PHONY: help setup demo test check lint mutants bench docs drift lock clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,12 @@ mutants: setup ## Plant one-line faults and want each to turn its test red
 
 bench: setup ## Measure this machine; JSON results
 	@$(PY) -m bench
+
+docs: setup ## Write every generated page and block of the documentation
+	@$(PY) -m docs.generate
+
+drift: setup ## Compare the generated documentation with the code, and write nothing
+	@$(PY) -m docs.generate --check
 
 lock: setup ## Rewrite the lock files from requirements/*.in (UPGRADE=1 takes newer versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) requirements/dev.in --output-file requirements/lock.txt

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.makers import errors, failures, protocol
+from docs.makers import cli, errors, failures, helper, protocol, settings
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -20,6 +20,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "failure-table": failures.failure_table,
     "failure-limits": failures.limits,
     "verbs-by-phase": failures.verbs_by_phase,
+    "job-helper": helper.block,
     "protocol-variables": protocol.variables,
 }
 
@@ -45,8 +46,8 @@ def differences() -> dict[str, str | None]:
 
 def pages() -> dict[str, str]:
     """Every page that is generated as a whole or in part, by path below the root."""
-    whole = {f"docs/{path}": text for path, text in errors.pages().items()}
-    return {**_filled(), **whole}
+    made = {**errors.pages(), **cli.pages(), **settings.pages()}
+    return {**_filled(), **{f"docs/{path}": text for path, text in made.items()}}
 
 
 def _filled() -> dict[str, str]:
