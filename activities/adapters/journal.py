@@ -1,0 +1,112 @@
+"""The journal in the database: what a job came to, written by keys, so that repeats and late writes change nothing.
+
+One transaction per entry, with the job's row locked: state, events, attempt, evidence, checkpoints and artifacts of an
+entry are all there, or none is.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import Engine, select
+from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.orm import Session
+
+from activities.ports import JournalEntry, PortError
+from definitions.attempt import AttemptRef, Collected
+from definitions.job_state import JobState
+from policies.job_steps import deadline
+from store import artifacts, attempts, checkpoints, events
+from store.engine import transaction
+from store.tables_jobs import JobRow
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+class SqlJournal:
+    """The Journal port. An entry may be written again, and after entries that are newer: rows come out the same."""
+
+    def __init__(self, engine: Engine, now: Callable[[], datetime] = utc_now) -> None:
+        self._engine = engine
+        self._now = now
+
+    def write(self, entry: JournalEntry) -> None:
+        """Record an entry. Raises PortError: permanent (PD-3703) when the job has no row, else PD-3706: try again."""
+        with _port_errors():
+            transaction(self._engine, lambda session: _write(session, entry))
+
+    def checkpoints_deleted(self, ref: AttemptRef, folders: tuple[str, ...]) -> None:
+        """Note that folders are gone. Safe to repeat, and before the entry that tells of them. Raises like `write`."""
+        now = self._now()
+
+        def mark(session: Session) -> None:
+            checkpoints.mark_deleted(session, _locked(session, ref.tenant, ref.project, ref.job), folders, now)
+
+        with _port_errors():
+            transaction(self._engine, mark)
+
+
+def _write(session: Session, entry: JournalEntry) -> None:
+    state = entry.state
+    job = _locked(session, state.tenant, state.project, state.job)
+    _apply(session, job, state)
+    events.append(session, job.tenant, job.project, job.id, entry.events)
+    if entry.attempt is not None:
+        attempts.record(session, job, entry.attempt, state.event_count)
+    if entry.collected is not None:
+        _keep(session, job, entry.collected)
+
+
+def _locked(session: Session, tenant: str, project: str, job: str) -> JobRow:
+    mine = (JobRow.tenant == tenant, JobRow.project == project, JobRow.id == job)
+    row = session.scalar(select(JobRow).where(*mine).with_for_update())
+    if row is None:
+        raise PortError(f"job {job} of {tenant}/{project} has no row", permanent=True, code="PD-3703")
+    return row
+
+
+def _apply(session: Session, job: JobRow, state: JobState) -> None:
+    """Bring the row to a state that is not older than it. A state that says the same leaves the generation alone."""
+    if state.event_count < job.event_count or (job.phase.is_final and not state.phase.is_final):
+        return
+    for name, value in _columns(state).items():
+        setattr(job, name, value)
+    if state.phase.is_final:
+        job.live_name = None
+    if session.is_modified(job):
+        job.generation += 1
+
+
+def _columns(state: JobState) -> dict[str, Any]:
+    return {
+        "phase": state.phase,
+        "reason": state.reason,
+        "failure": state.failure,
+        "attempt": state.attempt,
+        "exit_code": state.exit_code,
+        "checkpoint_step": state.resume_step,
+        "started_at": state.started_at,
+        "ended_at": state.ended_at,
+        "wake_at": state.wake_at,
+        "deadline": deadline(state),
+        "event_count": state.event_count,
+    }
+
+
+def _keep(session: Session, job: JobRow, collected: Collected) -> None:
+    seen = collected.observation
+    attempts.record_evidence(session, job, seen)
+    checkpoints.record(session, job, collected.checkpoints, seen.at)
+    artifacts.record(session, job, seen.ref.number, collected.artifact_files, seen.at)
+
+
+@contextmanager
+def _port_errors() -> Iterator[None]:
+    """Nothing of the database's library leaves the adapter, and no value of a statement gets into a message."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error
