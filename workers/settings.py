@@ -47,7 +47,9 @@ class Settings(BaseSettings):
         "kill of a process, but may lose the last moments in a loss of power.",
     )
     retention: Duration = Field(
-        timedelta(days=30), description="How long the engine keeps the history of an ended workflow. At least 1h."
+        timedelta(days=30),
+        ge=timedelta(hours=1),
+        description="How long the engine keeps the history of an ended workflow. At least 1h.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
     engine_log_level: Literal["debug", "info", "warn", "error"] = Field(
@@ -70,6 +72,26 @@ class Settings(BaseSettings):
     @property
     def database(self) -> str:
         return self.database_url or f"sqlite:///{self.folder / 'control.db'}"
+
+    @property
+    def admin_token_file(self) -> Path:
+        return self.folder / "admin.token"
+
+    @property
+    def secrets_key_file(self) -> Path:
+        return self.folder / "secrets.key"
+
+    @property
+    def objects(self) -> Path:
+        return self.folder / "objects"
+
+    @property
+    def runs(self) -> Path:
+        return self.folder / "runs"
+
+    @property
+    def worker_ready_file(self) -> Path:
+        return self.folder / "worker.ready"
 
     @property
     def temporal_address(self) -> str:

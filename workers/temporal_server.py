@@ -20,8 +20,8 @@ from definitions.search_attributes import ALL as SEARCH_ATTRIBUTES
 from perdure.local._boot import LOCK_VARIABLE
 from perdure.local.listeners import listens
 from perdure.local.probes import NAMESPACE, namespace
-from workers import settings as settings_module
 from workers.leave import leave
+from workers.process import run
 from workers.settings import LOOPBACK, Settings
 
 FILE = "temporal.db"
@@ -34,7 +34,11 @@ PR_SET_PDEATHSIG = 1
 
 
 def main() -> NoReturn:
-    settings = settings_module.load()
+    run("temporal", serve)
+
+
+def serve(settings: Settings) -> None:
+    """Make the file where there is none, then become the engine. Raises PerdureError PD-4011."""
     signal.signal(signal.SIGTERM, _end)
     ensure_file(settings)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
