@@ -11,8 +11,8 @@ def _document(code: str, title: str, why: str, remedy: str) -> None:
 
 def _missing_part(code: str, subsystem: str, remedy: str) -> None:
     title = f"Needs {subsystem}"
-    why = f"The field is understood, and what would act on it, {subsystem}, is not part of this installation. "
-    _document(code, title, why + "It is refused rather than stored and ignored.", remedy)
+    why = "The field is understood, and nothing here would act on it; it is refused rather than stored and ignored."
+    _document(code, title, why, remedy)
 
 
 _document(

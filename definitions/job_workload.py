@@ -16,6 +16,7 @@ from definitions.spec_types import (
     SpecModel,
     Text,
     Whole,
+    not_text,
     raise_conflicts,
     refusal,
 )
@@ -47,7 +48,9 @@ class EnvValue(SpecModel):
             return {"value": data}
         if isinstance(data, dict | EnvValue):
             return data
-        raise refusal("PD-1104", f"{_plain(data)} is not text", f'write "{_plain(data)}"')
+        if isinstance(data, list):
+            raise refusal("PD-1103", "a variable holds text, not a list", "write text, or {secret: NAME}")
+        raise refusal("PD-1104", *not_text(data))
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -153,10 +156,3 @@ def variable_fault(name: str) -> Conflict | None:
     if name in PLATFORM_VARIABLES:
         return Conflict(name, f"{name} is set by the platform for every process", "remove it; see spec.distributed")
     return None
-
-
-def _plain(value: object) -> str:
-    """A value in YAML's spelling, to quote back."""
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -28,6 +28,7 @@ _NO_VOLUME = Refusal("PD-1500", KUBERNETES, "remove it; local jobs read and writ
 _ONE_NETWORK = Refusal("PD-1500", KUBERNETES, "remove it; local processes talk over the loopback interface")
 _NO_HOOK = Refusal("PD-1500", KUBERNETES, "remove it; the job is asked to save through control.json")
 _NO_QUEUE = Refusal("PD-1501", SCHEDULER, "remove it; local jobs start as soon as they are accepted")
+_ONE_SIZE = Refusal("PD-1501", SCHEDULER, "remove it; a job here keeps the size that nodes gives it")
 _NO_PLACE = Refusal("PD-1501", SCHEDULER, "remove it; every process runs on this machine")
 _NO_GPUS = Refusal("PD-1501", SCHEDULER, "set gpus: 0; local GPUs are assigned by the scheduler")
 _NO_ARRAY = Refusal("PD-1501", SCHEDULER, "remove it and submit the jobs one by one")
@@ -41,7 +42,7 @@ _ONE_CLUSTER = Refusal("PD-1507", "federation of clusters", "remove it; the job 
 
 # By path below `spec`. An entry covers the field and everything below it.
 REFUSALS: dict[str, Refusal] = {
-    "elastic": _NO_QUEUE,
+    "elastic": _ONE_SIZE,
     "resources.gpus": _NO_GPUS,
     "resources.gpuType": _NO_GPUS,
     "resources.gpuMemory": _NO_GPUS,
@@ -89,7 +90,7 @@ def refused_fields(spec: JobSpec, at: Loc = ("spec",)) -> list[SpecIssue]:
         SpecIssue(
             code=refusal.code,
             loc=(*at, *path.split(".")),
-            what=f"{path} needs {refusal.subsystem}, which is not part of this installation",
+            what=f"{path} needs {refusal.subsystem}, which this installation does not have",
             fix=refusal.instead,
         )
         for path, refusal in REFUSALS.items()

@@ -11,6 +11,7 @@ from pydantic_core import ErrorDetails
 from definitions.quantities import format_duration
 from definitions.spec_errors import SpecIssue, did_you_mean, dotted
 from definitions.spec_fields import Loc, fields_of, type_at, walk
+from definitions.spec_types import kind_of, not_text
 
 Explain = Callable[[type[BaseModel], Loc, ErrorDetails, str], SpecIssue]
 TRUE_WORDS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "false", "n": "false"}
@@ -19,23 +20,6 @@ TRUE_WORDS = {"yes": "true", "on": "true", "y": "true", "no": "false", "off": "f
 def explain(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
     """Word one of pydantic's own errors. `shown` stands for the value in the message."""
     return _EXPLAIN.get(details["type"], _other)(model, loc, details, shown)
-
-
-def yaml_text(value: object) -> str:
-    """A value in YAML's spelling, short enough for a message."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = repr(value) if isinstance(value, str) else str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
-
-
-def quoted(text: str) -> str:
-    """A text between quotes, as YAML takes it."""
-    if '"' in text or "\\" in text:
-        return "'" + text.replace("'", "''") + "'"
-    return f'"{text}"'
 
 
 def _unknown_field(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
@@ -64,12 +48,9 @@ def _missing(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str
 def _not_text(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
     value = details["input"]
     if isinstance(value, dict | list):
-        return SpecIssue(code="PD-1103", loc=loc, what=f"text is expected, not {_kind_of(value)}", fix="write text")
-    if value is None:
-        fix = 'write "" for an empty text, or remove the line'
-    else:
-        fix = f"write {quoted(shown)}" if shown != "the value" else "put it in double quotes"
-    return SpecIssue(code="PD-1104", loc=loc, what=f"{shown} is {_kind_of(value)}, and text is expected", fix=fix)
+        return SpecIssue(code="PD-1103", loc=loc, what=f"text is expected, not {kind_of(value)}", fix="write text")
+    what, fix = not_text(value) if shown != "the value" else ("text is expected", "put the value in double quotes")
+    return SpecIssue(code="PD-1104", loc=loc, what=what, fix=fix)
 
 
 def _not_whole(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
@@ -79,14 +60,14 @@ def _not_whole(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: s
         fix = f"write {int(value)}, without quotes"
     if isinstance(value, float) and value.is_integer():
         fix = f"write {int(value)}"
-    what = f"{shown} is {_kind_of(value)}, and a whole number is expected"
+    what = f"{shown} is {kind_of(value)}, and a whole number is expected"
     return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
 
 
 def _not_number(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
     value = details["input"]
     bare = isinstance(value, str) and re.fullmatch(r"[-+]?[0-9]{1,18}(\.[0-9]{1,18})?", value)
-    what = f"{shown} is {_kind_of(value)}, and a number is expected"
+    what = f"{shown} is {kind_of(value)}, and a number is expected"
     return SpecIssue(
         code="PD-1103", loc=loc, what=what, fix=f"write {value}, without quotes" if bare else "write a number"
     )
@@ -94,7 +75,7 @@ def _not_number(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: 
 
 def _not_bool(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
     word = TRUE_WORDS.get(str(details["input"]).lower(), "true or false")
-    what = f"{shown} is {_kind_of(details['input'])}, and true or false is expected"
+    what = f"{shown} is {kind_of(details['input'])}, and true or false is expected"
     return SpecIssue(code="PD-1103", loc=loc, what=what, fix=f"write {word}")
 
 
@@ -106,7 +87,7 @@ def _not_list(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: st
             if loc[-1:] == ("command",)
             else f"write [{shown}]"
         )
-    what = f"a list is expected, not {_kind_of(details['input'])}"
+    what = f"a list is expected, not {kind_of(details['input'])}"
     return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
 
 
@@ -114,7 +95,7 @@ def _not_mapping(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown:
     owner = type_at(model, loc)
     known = ", ".join(fields_of(owner)) if isinstance(owner, type) and issubclass(owner, BaseModel) else "name: value"
     empty = details["input"] is None
-    what = "nothing stands below it" if empty else f"fields are expected below it, not {_kind_of(details['input'])}"
+    what = "nothing stands below it" if empty else f"fields are expected below it, not {kind_of(details['input'])}"
     fix = f"remove the line, or give: {known}" if empty else f"give: {known}"
     return SpecIssue(code="PD-1103", loc=loc, what=what, fix=fix)
 
@@ -164,11 +145,6 @@ def _other(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) 
     return SpecIssue(
         code="PD-1199", loc=loc, what=f"{shown}: {message[:1].lower()}{message[1:]}", fix="correct the value"
     )
-
-
-def _kind_of(value: object) -> str:
-    names = {bool: "true or false", int: "a number", float: "a number", str: "text", dict: "a mapping", list: "a list"}
-    return "nothing" if value is None else names.get(type(value), type(value).__name__)
 
 
 _EXPLAIN: dict[str, Explain] = {

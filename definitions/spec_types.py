@@ -75,6 +75,31 @@ def raise_conflicts(found: list[Conflict]) -> None:
         raise PydanticCustomError("PD-1112", "{what}", {"what": what, "conflicts": found})
 
 
+def kind_of(value: object) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "nothing"
+    names = {bool: "a boolean", dict: "a mapping", list: "a list", str: "text"}
+    return names.get(type(value), f"the number {value}")
+
+
+def yaml_text(value: object) -> str:
+    """A value in YAML's spelling, short enough for a message."""
+    if value is None:
+        return "null"
+    text = str(value).lower() if isinstance(value, bool) else repr(value) if isinstance(value, str) else str(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def not_text(value: object, word: str | None = None) -> tuple[str, str]:
+    """What is wrong with a value where text is expected, and what to write. `word`: as it stands in the document."""
+    if value is None:
+        return "nothing stands where text is expected", 'write "" for an empty text, or remove the line'
+    shown = yaml_text(value) if word is None else word
+    kind = "a number" if shown == str(value) else kind_of(value)
+    return f"{shown} is {kind}, and text is expected", f'write "{shown}"'
+
+
 def _quantity(code: str, parse: Callable[[object], T]) -> BeforeValidator:
     def read(value: object) -> T:
         try:

@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from definitions.spec_errors import SpecIssue
-from definitions.spec_explain import explain, yaml_text
+from definitions.spec_explain import explain
 from definitions.spec_fields import Loc
+from definitions.spec_types import yaml_text
 
 M = TypeVar("M", bound=BaseModel)
 

@@ -1,0 +1,123 @@
+"""Documents of any kind, from text or data to checked models. Every fault of a text is reported, with its place.
+
+parse(text, source="job.yaml")    every document of a text
+parse_job(text, source=...)       the one Job of a text; likewise parse_one for the other kinds
+from_data(data)                   a document that is data already (a request's JSON)
+"""
+
+from typing import TypeVar
+
+from pydantic import BaseModel
+
+from definitions.job import Job
+from definitions.refusals import refused_fields
+from definitions.schedule import Schedule
+from definitions.secret import Secret
+from definitions.spec_errors import SpecError, SpecIssue, did_you_mean, in_order, raise_issues
+from definitions.spec_types import not_text, yaml_text
+from definitions.spec_validation import check
+from definitions.template import Template, template_issues
+from definitions.yaml_loader import Document, read
+from definitions.yaml_nodes import Scalar, locate
+
+AnyKind = Job | Template | Secret | Schedule
+M = TypeVar("M", Job, Template, Secret, Schedule)
+KINDS: dict[str, type[BaseModel]] = {"Job": Job, "Template": Template, "Secret": Secret, "Schedule": Schedule}
+KEY = "[key]"  # pydantic's last step of a place when the key itself is at fault
+_ABOUT_THE_KEY = ("PD-1101", "PD-1111", "PD-1112", "PD-15")
+
+
+def parse(text: str | bytes, *, source: str, served_only: bool = True) -> list[AnyKind]:
+    """Read every document of a text. Raises SpecError with every fault of all of them.
+
+    With `served_only` (the default) fields that nothing here would act on are faults too.
+    """
+    documents = read(text, source=source)
+    if not documents:
+        raise _none_there(source)
+    found = [_parsed(document, served_only) for document in documents]
+    raise_issues([issue for _, issues in found for issue in issues])
+    return [kind for kind, _ in found if kind is not None]
+
+
+def parse_job(text: str | bytes, source: str, *, served_only: bool = True) -> Job:
+    """Read the one Job of a text. Raises SpecError."""
+    return parse_one(text, source, Job, served_only=served_only)
+
+
+def parse_one(text: str | bytes, source: str, kind: type[M], *, served_only: bool = True) -> M:
+    """Read the one document of a text, of the kind that is asked for. Raises SpecError."""
+    found = parse(text, source=source, served_only=served_only)
+    if len(found) == 1 and isinstance(found[0], kind):
+        return found[0]
+    what = f"it is a {found[0].kind}" if len(found) == 1 else f"it holds {len(found)} documents"
+    fix = f"give one document of kind {kind.__name__}"
+    what = f"one {kind.__name__} is expected, and {what}"
+    raise SpecError([SpecIssue(code="PD-1012", what=what, fix=fix, source=source)])
+
+
+def from_data(data: object, *, source: str = "", served_only: bool = True) -> AnyKind:
+    """Check a document that is data already. Raises SpecError, with the field as place of each fault."""
+    kind, issues = _checked(data, served_only)
+    raise_issues([issue.model_copy(update={"source": source}) for issue in issues])
+    assert kind is not None
+    return kind
+
+
+def _parsed(document: Document, served_only: bool) -> tuple[AnyKind | None, list[SpecIssue]]:
+    kind, issues = _checked(document.data, served_only, hide=document.source.quiet)
+    return kind, in_order([*document.issues, *(_placed(issue, document) for issue in issues)])
+
+
+def _checked(data: object, served_only: bool, *, hide: bool = False) -> tuple[AnyKind | None, list[SpecIssue]]:
+    model = _model_of(data)
+    if isinstance(model, SpecIssue):
+        return None, [model]
+    kind, issues = check(model, data, hide=hide or model is Secret)
+    if not isinstance(kind, AnyKind):
+        return None, issues
+    return kind, _beyond_fields(kind, served_only)
+
+
+def _model_of(data: object) -> type[BaseModel] | SpecIssue:
+    names = ", ".join(KINDS)
+    if not isinstance(data, dict):
+        what = "a document is a mapping that begins with apiVersion and kind"
+        return SpecIssue(code="PD-1012", what=what, fix="begin with apiVersion: perdure/v1 and kind: Job")
+    if "kind" not in data:
+        what = "kind is missing"
+        return SpecIssue(code="PD-1102", loc=("kind",), what=what, fix=f"add kind: Job, or another of {names}")
+    kind = data["kind"]
+    if isinstance(kind, str) and kind in KINDS:
+        return KINDS[kind]
+    close = did_you_mean(str(kind), KINDS)
+    fix = f"did you mean {close}?" if close else f"use one of: {names}"
+    return SpecIssue(code="PD-1100", loc=("kind",), what=f"{yaml_text(kind)} is no kind of document", fix=fix)
+
+
+def _beyond_fields(kind: AnyKind, served_only: bool) -> list[SpecIssue]:
+    """Faults that need more than the model to see."""
+    if isinstance(kind, Template):
+        return template_issues(kind, served_only=served_only)
+    if isinstance(kind, Job) and served_only:
+        return refused_fields(kind.spec)
+    if isinstance(kind, Schedule) and served_only:
+        return refused_fields(kind.spec.job.spec, ("spec", "job", "spec"))
+    return []
+
+
+def _placed(issue: SpecIssue, document: Document) -> SpecIssue:
+    """The same fault with its place in the text, and words as they stand there."""
+    about_key = issue.loc[-1:] == (KEY,) or issue.code.startswith(_ABOUT_THE_KEY)
+    loc = issue.loc[:-1] if issue.loc[-1:] == (KEY,) else issue.loc
+    mark, node = locate(document.root, loc, key=about_key)
+    what, fix = issue.what, issue.fix
+    if issue.code == "PD-1104" and isinstance(node, Scalar) and not document.source.quiet:
+        what, fix = not_text(node.value, node.word)
+    placed = document.source.issue(issue.code, mark.line, mark.column, what, fix)
+    return placed.model_copy(update={"loc": loc})
+
+
+def _none_there(source: str) -> SpecError:
+    fix = "write a document that begins with apiVersion: perdure/v1 and kind: Job"
+    return SpecError([SpecIssue(code="PD-1012", what="there is no document in it", fix=fix, source=source)])
