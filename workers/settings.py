@@ -63,6 +63,13 @@ class Settings(BaseSettings):
     drain: Duration = Field(
         timedelta(seconds=10), description="How long running activities may go on when the worker is asked to stop."
     )
+    heartbeat: Duration = Field(
+        timedelta(seconds=10), description="A worker that is silent for this long is taken for dead. At least 2s."
+    )
+    safety_poll: Duration = Field(
+        timedelta(minutes=2),
+        description="A running job asks its runtime after this time, and then ever more rarely, in case a report was lost.",
+    )
     snapshot_max_bytes: Size = Field(512 * 1024**2, description="Most bytes of one uploaded snapshot of a folder.")
 
     @property

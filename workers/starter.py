@@ -7,7 +7,7 @@ over) is not started a second time. A start that happened and was not acknowledg
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
 from temporalio.client import Client
@@ -47,11 +47,19 @@ class Starter:
     """One loop per control plane; two at once do no harm, since a workflow id exists once."""
 
     def __init__(
-        self, engine: Engine, client: Client, *, task_queue: str, now: Callable[[], datetime] = utc_now
+        self,
+        engine: Engine,
+        client: Client,
+        *,
+        task_queue: str,
+        heartbeat: timedelta = timedelta(seconds=10),
+        safety_poll: timedelta = timedelta(minutes=2),
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._engine = engine
         self._client = client
         self._queue = task_queue
+        self._timing = {"heartbeat": heartbeat, "safety_poll": safety_poll}
         self._now = now
         self._unreadable: set[str] = set()
 
@@ -97,7 +105,7 @@ class Starter:
     async def _start_workflow(self, row: JobRow) -> None:
         await self._client.start_workflow(
             JobWorkflow.run,
-            job_input(row),
+            job_input(row).model_copy(update=self._timing),
             id=job_workflow_id(row.tenant, row.id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,

@@ -1,0 +1,121 @@
+"""A job that testifies: `witness.py MARKS [--seconds S] [--exit N] [--daemon] [--save N]`. Standard library only.
+
+It marks its start, and an overlap when a process of another attempt still lives; may leave a daemonized child with an
+empty environment behind; works for a while; may save checkpoints through plain files; marks its end.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import sys
+import time
+from datetime import UTC, datetime
+
+MANY = 1_000_000.0
+
+
+def main() -> int:
+    options = parse()
+    check_for_overlap(options.marks)
+    mark(options.marks, "start")
+    if options.daemon:
+        leave_daemon(options.marks)
+    ends = time.monotonic() + options.seconds
+    for step in range(1, options.save + 1):
+        save(step)
+    while time.monotonic() < ends:
+        time.sleep(min(0.05, options.seconds))
+    mark(options.marks, "end")
+    return int(options.exit)
+
+
+def parse() -> argparse.Namespace:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("marks")
+    parser.add_argument("--seconds", type=float, default=0.2)
+    parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("--daemon", action="store_true")
+    parser.add_argument("--save", type=int, default=0)
+    return parser.parse_args()
+
+
+def mark(path: str, what: str) -> None:
+    line = " ".join([what, env("ATTEMPT_TOKEN"), env("ATTEMPT"), env("RANK"), str(os.getpid()), ticks("self"), boot()])
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
+    os.write(descriptor, (line + "\n").encode())
+    os.close(descriptor)
+
+
+def check_for_overlap(path: str) -> None:
+    try:
+        with open(path) as file:
+            lines = file.read().splitlines()
+    except FileNotFoundError:
+        return
+    for line in lines:
+        _, token, _, _, pid, started, booted = line.split()
+        if token != env("ATTEMPT_TOKEN") and booted == boot() and ticks(pid) == started:
+            mark(path, "overlap")
+
+
+def leave_daemon(path: str) -> None:
+    """Double fork, new session, nothing of the environment: what a walk over environments would miss."""
+    known = {name: os.environ[name] for name in list(os.environ)}
+    if os.fork():
+        return
+    os.setsid()
+    if os.fork():
+        os._exit(0)
+    mark(path, "child")
+    known.clear()
+    os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", f"import time; time.sleep({MANY})"], {})
+
+
+def save(step: int) -> None:
+    """One checkpoint of this rank by the plain-files way of the job protocol."""
+    name = f"step-{step:010d}.{env('ATTEMPT_TOKEN')}"
+    folder = os.path.join(env("RUN_DIR"), "checkpoints", name)
+    rank = env("RANK")
+    os.makedirs(os.path.join(folder, f"rank-{rank}"), exist_ok=True)
+    content = f"state {step}".encode()
+    path = f"rank-{rank}/state"
+    with open(os.path.join(folder, path), "wb") as file:
+        file.write(content)
+    manifest = {
+        "version": 1,
+        "step": step,
+        "token": env("ATTEMPT_TOKEN"),
+        "attempt": int(env("ATTEMPT")),
+        "rank": int(rank),
+        "world_size": int(env("WORLD_SIZE")),
+        "saved_at": datetime.now(UTC).isoformat(),
+        "metrics": {},
+        "files": [{"path": path, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}],
+    }
+    target = os.path.join(folder, f"manifest-{rank}.json")
+    with open(target + ".tmp", "w") as file:
+        json.dump(manifest, file)
+    os.rename(target + ".tmp", target)
+
+
+def env(name: str) -> str:
+    return os.environ["PERDURE_" + name]
+
+
+def ticks(pid: str) -> str:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            fields = file.read().rpartition(")")[2].split()
+    except OSError:
+        return ""
+    return "" if fields[0] in "ZX" else fields[19]
+
+
+def boot() -> str:
+    with open("/proc/sys/kernel/random/boot_id") as file:
+        return file.read().strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
