@@ -68,7 +68,7 @@ class Settings(BaseSettings):
     )
     safety_poll: Duration = Field(
         timedelta(minutes=2),
-        description="A running job asks its runtime after this time, and then ever more rarely, in case a report was lost.",
+        description="A running job asks its runtime after this time, then ever more rarely, in case a report was lost.",
     )
     snapshot_max_bytes: Size = Field(512 * 1024**2, description="Most bytes of one uploaded snapshot of a folder.")
 
