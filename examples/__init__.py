@@ -1,1 +1,0 @@
-"""Examples that are run by the tests."""

@@ -1,1 +1,0 @@
-"""A data-parallel training run on handwritten digits."""
