@@ -50,15 +50,15 @@ def type_at(model: type[BaseModel], loc: Loc) -> Any:
     """The type expected at a place in a document, optional and annotations removed; None where none is declared."""
     here: Any = model
     for step in loc:
-        here = _step(_core(here), step)
+        here = _step(core_of(here), step)
         if here is None:
             return None
-    return _core(here)
+    return core_of(here)
 
 
 def inner_model(annotation: Any) -> type[BaseModel] | None:
     """The model inside an annotation, through optional, list and map."""
-    core = _core(annotation)
+    core = core_of(annotation)
     if isinstance(core, type) and issubclass(core, BaseModel):
         return core
     origin, args = get_origin(core), get_args(core)
@@ -70,17 +70,12 @@ def inner_model(annotation: Any) -> type[BaseModel] | None:
 
 
 def container_mark(annotation: Any) -> str:
-    origin = get_origin(_core(annotation))
+    origin = get_origin(core_of(annotation))
     return "[]" if origin is tuple else ".*" if origin is dict else ""
 
 
-def literals(annotation: Any) -> tuple[str, ...]:
-    """The words of a Literal, else nothing."""
-    core = _core(annotation)
-    return get_args(core) if get_origin(core) is Literal else ()
-
-
-def _core(annotation: Any) -> Any:
+def core_of(annotation: Any) -> Any:
+    """The type itself: without what is annotated on it, and without `| None`."""
     while True:
         origin = get_origin(annotation)
         if origin is Annotated:
@@ -92,6 +87,12 @@ def _core(annotation: Any) -> Any:
             annotation = rest[0]
         else:
             return annotation
+
+
+def literals(annotation: Any) -> tuple[str, ...]:
+    """The words of a Literal, else nothing."""
+    core = core_of(annotation)
+    return get_args(core) if get_origin(core) is Literal else ()
 
 
 def _step(core: Any, step: str | int) -> Any:

@@ -31,6 +31,21 @@ def dump(data: Any) -> str:
     return "\n".join(_block(data, "")) + "\n"
 
 
+def flow(node: Any) -> str:
+    """Plain data on one line. Raises TypeError for what is no JSON value."""
+    if isinstance(node, dict):
+        return "{" + ", ".join(f"{_text(key)}: {flow(value)}" for key, value in node.items()) + "}"
+    if isinstance(node, list):
+        return "[" + ", ".join(flow(item) for item in node) + "]"
+    if isinstance(node, str):
+        return _text(node)
+    if node is None or isinstance(node, bool):
+        return {None: "null", True: "true", False: "false"}[node]
+    if isinstance(node, int | float):
+        return _number(node)
+    raise TypeError(f"{type(node).__name__} is no JSON value")
+
+
 def _block(node: Any, indent: str) -> Iterator[str]:
     """The lines of a node that begins on a line of its own."""
     if isinstance(node, dict) and node:
@@ -40,7 +55,7 @@ def _block(node: Any, indent: str) -> Iterator[str]:
         for item in node:
             yield from _item(item, indent)
     else:
-        yield f"{indent}{_inline(node)}"
+        yield f"{indent}{flow(node)}"
 
 
 def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
@@ -51,7 +66,7 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
         yield head
         yield from _block(value, indent + INDENT)
     else:
-        yield f"{head} {_inline(value)}"
+        yield f"{head} {flow(value)}"
 
 
 def _item(item: Any, indent: str) -> Iterator[str]:
@@ -67,21 +82,7 @@ def _is_short(value: Any) -> bool:
     """Lists of single values stand on one line when they fit, as commands and cron lines are mostly written."""
     if not isinstance(value, list) or any(isinstance(item, dict | list) for item in value):
         return False
-    return len(_inline(value)) <= 100
-
-
-def _inline(node: Any) -> str:
-    if isinstance(node, dict):
-        return "{" + ", ".join(f"{_text(key)}: {_inline(value)}" for key, value in node.items()) + "}"
-    if isinstance(node, list):
-        return "[" + ", ".join(_inline(item) for item in node) + "]"
-    if isinstance(node, str):
-        return _text(node)
-    if node is None or isinstance(node, bool):
-        return {None: "null", True: "true", False: "false"}[node]
-    if isinstance(node, int | float):
-        return _number(node)
-    raise TypeError(f"{type(node).__name__} is no JSON value")
+    return len(flow(value)) <= 100
 
 
 def _number(value: int | float) -> str:
