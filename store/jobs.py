@@ -57,6 +57,8 @@ class JobFilter(Wire):
     owner: str | None = None
     since: datetime | None = None  # created then or later
     template: str | None = None
+    schedule: str | None = None
+    name: str | None = None
     name_prefix: str = ""
 
 
@@ -158,6 +160,10 @@ def _conditions(wanted: JobFilter) -> list[ColumnElement[bool]]:
         found.append(JobRow.created_at >= wanted.since)
     if wanted.template is not None:
         found.append(JobRow.template == wanted.template)
+    if wanted.schedule is not None:
+        found.append(JobRow.schedule == wanted.schedule)
+    if wanted.name is not None:
+        found.append(JobRow.name == wanted.name)
     if wanted.name_prefix:
         # Not LIKE, which ignores case in SQLite.
         found.append(func.substr(JobRow.name, 1, len(wanted.name_prefix)) == wanted.name_prefix)
