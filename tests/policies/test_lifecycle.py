@@ -315,3 +315,12 @@ def test_no_order_of_facts_leaves_a_final_phase_doubles_an_attempt_or_loses_an_e
             assert any(c.complete and c.step == after_state.resume_step for c in fact.collected.checkpoints)
         state = after_state
     assert launched == sorted(set(launched))
+
+
+def test_losing_a_node_uses_up_no_retry():
+    lost = {"state": RankState.LOST, "exit_code": None, "node_lost": True}
+    waiting = ended(started(new_state()), rank(0, **lost))
+    assert waiting.phase is Phase.BACKING_OFF
+    assert waiting.retries_used == 0
+    assert waiting.avoid_nodes == ("node-0",)
+    assert not waiting.attempts[-1].counted
