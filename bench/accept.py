@@ -46,7 +46,7 @@ def _all_final(stack: Stack) -> bool:
     with client(stack) as opened:
         phases = ["Pending", "Starting", "Running", "Collecting", "BackingOff"]
         page = opened.get("/jobs", params={"phase": phases, "limit": 1}).json()
-    return page["items"] == []
+    return not page["items"]
 
 
 if __name__ == "__main__":
