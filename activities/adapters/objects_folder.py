@@ -127,7 +127,8 @@ class FolderObjects:
         """Spare the next reader the hashing. Not needed for anything else, hence neither synced nor worth a failure."""
         temporary = self._temporary / secrets.token_hex(16)
         with contextlib.suppress(OSError):
-            temporary.write_text(json.dumps({"file": _identity(stat), "sha256": sha256}))
+            with open(temporary, "x", opener=_private) as file:
+                json.dump({"file": _identity(stat), "sha256": sha256}, file)
             temporary.replace(self._digest(key))
 
     def _keys(self, base: str, prefix: str, after: str) -> Iterator[str]:
@@ -162,13 +163,17 @@ class FolderObjects:
 def _write(path: Path, data: BinaryIO) -> str:
     """Copy a stream into a new private file, put it on disk, and return its sha256."""
     digest = hashlib.sha256()
-    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600), "wb") as file:
+    with open(path, "xb", opener=_private) as file:
         while chunk := data.read(CHUNK):
             digest.update(chunk)
             file.write(chunk)
         file.flush()
         os.fsync(file.fileno())
     return digest.hexdigest()
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
 
 
 def _make_folders(folder: Path) -> None:

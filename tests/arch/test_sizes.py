@@ -12,7 +12,9 @@ FUNCTION_LINES = 40
 CODE_FOLDERS = (*FIRST_PARTY, "bench", "examples")
 
 # Reasons why one file or function is longer, by `path` or `path:function`. An entry that is not needed is an error.
-LONGER: dict[str, str] = {}
+LONGER: dict[str, str] = {
+    "perdure/job.py": "one file that people copy into a training image, with its command line",
+}
 
 
 def test_no_file_is_too_long() -> None:

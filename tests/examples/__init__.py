@@ -1,0 +1,1 @@
+"""Every example is run as its README says."""
