@@ -1,0 +1,88 @@
+"""Two hundred short jobs while every kind of process is killed at random: 0 lost, 0 double, 0 orphans.
+
+PERDURE_SOAK_JOBS makes it longer, PERDURE_SOAK_SEED another one.
+"""
+
+import asyncio
+import json
+import os
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from tests.support.audit import Auditor, shims
+from tests.support.killer import VICTIMS, Killer
+from tests.support.polling import eventually
+from tests.support.stack import Stack, running_stack
+
+JOBS = int(os.environ.get("PERDURE_SOAK_JOBS", "200"))
+SEED = int(os.environ.get("PERDURE_SOAK_SEED", "20260101"))
+AT_ONCE = 16
+PAUSE = (0.4, 1.2)  # seconds between two kills
+LEAST_KILLS = 5  # of each kind, in a soak of 200 jobs
+PATIENT = {"limit": 40, "backoff": {"initial": "200ms", "max": "1s"}}  # kills are no fault of the job
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+
+
+def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path):
+    auditor = Auditor(tmp_path / "marks")
+    with running_stack(tmp_path / "home", PERDURE_HEARTBEAT="3s") as stack:
+        killer = Killer(stack, auditor, SEED, PAUSE)
+        killer.start()
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans()))
+        killer.done.set()
+        killer.join(60)
+        print(json.dumps({"seed": SEED, "kills": killer.kills, "phases": sorted(map(str, killer.phases.items()))}))
+        assert killer.error is None, killer.error
+        audit(stack, auditor, ended)
+        least = min(LEAST_KILLS, JOBS // 40)
+        assert all(killer.kills[victim] >= least for victim in VICTIMS), killer.kills
+
+
+def plans() -> list[tuple[str, int, tuple[str, ...]]]:
+    """Name, nodes and options of every job: some with two ranks, some that leave daemons behind."""
+    chance = random.Random(SEED)
+    found = []
+    for number in range(JOBS):
+        seconds = ("--seconds", f"{chance.uniform(0.2, 3):.2f}")
+        daemon = ("--daemon",) if chance.random() < 0.4 else ()
+        found.append((f"soak-{number:04d}", 2 if chance.random() < 0.25 else 1, (*seconds, *daemon)))
+    return found
+
+
+def run(stack: Stack, auditor: Auditor, plan: tuple[str, int, tuple[str, ...]]) -> tuple[str, str, int]:
+    name, nodes, options = plan
+    spec = {"nodes": nodes, "retry": PATIENT, "gracePeriod": "1s", "command": auditor.command(name, *options)}
+    job = stack.submit(spec, name=name)
+    over = stack.until(job, seconds=300)
+    assert over["phase"] == "Succeeded", (name, over["phase"], over["reason"])
+    return name, job, nodes
+
+
+def audit(stack: Stack, auditor: Auditor, ended: list[tuple[str, str, int]]) -> None:
+    lost = [name for name, _, nodes in ended if not auditor.finished(name, nodes)]
+    assert len(ended) == JOBS
+    assert lost == []
+    assert {name: doubles for name, _, _ in ended if (doubles := auditor.doubles(name))} == {}
+    eventually(lambda: not auditor.orphans(), 10, "no process of any job left")
+    eventually(lambda: not shims(stack.home), 10, "no supervisor left")
+    statuses = asyncio.run(workflow_statuses(stack))
+    assert statuses == {f"job/default/{job}": WorkflowExecutionStatus.COMPLETED for _, job, _ in ended}
+    for name, job, _ in ended:
+        attempts = [entry["number"] for entry in stack.items(job, "attempts")]
+        assert attempts == list(range(1, len(attempts) + 1)), name
+        assert set(auditor.attempts(name)) <= set(attempts), name
+
+
+async def workflow_statuses(stack: Stack) -> dict[str, WorkflowExecutionStatus | None]:
+    client = await Client.connect(stack.temporal_address)
+    found: dict[str, WorkflowExecutionStatus | None] = {}
+    async for entry in client.list_workflows():
+        assert entry.id not in found, f"{entry.id} ran twice"
+        found[entry.id] = entry.status
+    return found
