@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.makers import cli, errors, failures, helper, protocol, settings
+from docs.makers import api, cli, errors, failures, helper, kinds, protocol, settings
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -16,6 +16,7 @@ OWNED = ("errors",)  # folders whose pages are all generated: a page too many is
 BLOCK = re.compile(r"(?P<begin><!-- begin (?P<name>[a-z-]+) -->\n)(?P<body>.*?)(?P<end><!-- end (?P=name) -->)", re.S)
 
 BLOCKS: dict[str, Callable[[], str]] = {
+    "api-routes": api.routes,
     "failure-proofs": failures.proofs,
     "failure-table": failures.failure_table,
     "failure-limits": failures.limits,
@@ -46,7 +47,7 @@ def differences() -> dict[str, str | None]:
 
 def pages() -> dict[str, str]:
     """Every page that is generated as a whole or in part, by path below the root."""
-    made = {**errors.pages(), **cli.pages(), **settings.pages()}
+    made = {**errors.pages(), **cli.pages(), **kinds.pages(), **settings.pages()}
     return {**_filled(), **{f"docs/{path}": text for path, text in made.items()}}
 
 

@@ -1,0 +1,25 @@
+"""Tables of the API's routes and of the client's calls, from the OpenAPI document and the client itself."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from docs.makers.markdown import code, table
+
+OPENAPI = Path(__file__).resolve().parents[1] / "openapi.json"
+
+
+def routes() -> str:
+    """Every route by area."""
+    document = json.loads(OPENAPI.read_text())
+    by_tag: dict[str, list[list[str]]] = {}
+    for path, verbs in document["paths"].items():
+        for verb, operation in verbs.items():
+            by_tag.setdefault(operation["tags"][0], []).append(_route(verb, path, operation))
+    head = ["Route", "What it does", "Query"]
+    return "\n\n".join(f"### {tag.capitalize()}\n\n{table(head, rows)}" for tag, rows in by_tag.items())
+
+
+def _route(verb: str, path: str, operation: dict[str, Any]) -> list[str]:
+    query = [p["name"] for p in operation.get("parameters", []) if p["in"] == "query" and p["name"] != "project"]
+    return [code(f"{verb.upper()} {path}"), operation["summary"], ", ".join(map(code, query))]
