@@ -7,7 +7,7 @@ from sqlalchemy import Select, select, tuple_
 from sqlalchemy.orm import Session
 
 from definitions.attempt import ArtifactRecord
-from store.paging import Page, cursor, cut, read_name_and_number
+from store.paging import Page, cursor, cut, read_name_and_number, typed
 from store.tables_jobs import ArtifactRow, JobRow
 from store.upsert import insert_missing
 
@@ -28,7 +28,7 @@ def page(
     """Artifacts by path and attempt, at most `limit`. `after` is the cursor of the page before; raises BadCursor."""
     query, key = _of(tenant, project, job), (ArtifactRow.path, ArtifactRow.attempt)
     if after is not None:
-        query = query.where(tuple_(*key) > tuple_(*read_name_and_number(after)))
+        query = query.where(tuple_(*key) > typed(key, read_name_and_number(after)))
     rows = session.scalars(query.order_by(*key).limit(limit + 1)).all()
     return cut(rows, limit, lambda row: cursor(row.path, row.attempt))
 

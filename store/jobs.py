@@ -15,7 +15,7 @@ from definitions.wire import Wire
 from store import events, snapshots
 from store.base import Document
 from store.errors import NameTaken, SnapshotMissing
-from store.paging import Page, cursor, cut, read_time_and_id
+from store.paging import Page, cursor, cut, read_time_and_id, typed
 from store.tables_jobs import JobRow
 from store.upsert import changed, insert_missing
 
@@ -97,9 +97,9 @@ def page(
 ) -> Page[JobRow]:
     """Jobs newest first, at most `limit`. `after` is the cursor of the page before; raises BadCursor."""
     query = select(JobRow).where(_in(tenant, project), JobRow.deleted_at.is_(None), *_conditions(wanted))
-    key = tuple_(JobRow.created_at, JobRow.id)
     if after is not None:
-        query = query.where(key < tuple_(*read_time_and_id(after)))
+        key = (JobRow.created_at, JobRow.id)
+        query = query.where(tuple_(*key) < typed(key, read_time_and_id(after)))
     query = query.order_by(JobRow.created_at.desc(), JobRow.id.desc()).limit(limit + 1)
     return cut(session.scalars(query).all(), limit, lambda row: cursor(row.created_at, row.id))
 

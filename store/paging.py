@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from sqlalchemy import ColumnElement, Tuple, literal, tuple_
+from sqlalchemy.orm import InstrumentedAttribute
+
 from store.errors import BadCursor
 from store.types import EPOCH, MICROSECOND
 
@@ -36,6 +39,11 @@ def cursor(*values: str | int | datetime) -> str:
     """Spell the key of a row. Readable by whoever looks: it hides nothing and grants nothing."""
     plain = [_microseconds(value) if isinstance(value, datetime) else value for value in values]
     return base64.urlsafe_b64encode(json.dumps(plain, separators=(",", ":")).encode()).decode().rstrip("=")
+
+
+def typed(columns: Sequence[ColumnElement[Any] | InstrumentedAttribute[Any]], values: Sequence[Any]) -> Tuple:
+    """Values to compare with `tuple_(*columns)`, each stored as its column stores it."""
+    return tuple_(*(literal(value, column.type) for column, value in zip(columns, values, strict=True)))
 
 
 def read_time_and_id(text: str) -> tuple[datetime, str]:

@@ -16,7 +16,7 @@ from sqlalchemy.orm import Session
 
 from definitions.ids import new_id
 from definitions.principal import Principal, Role
-from store.paging import Page, cursor, cut, read_time_and_id
+from store.paging import Page, cursor, cut, read_time_and_id, typed
 from store.tables_access import TokenRow
 from store.upsert import changed, insert_missing
 
@@ -104,7 +104,8 @@ def page(session: Session, tenant: str, *, limit: int, after: str | None = None)
     """The tenant's keys, newest first, revoked and expired ones included; raises BadCursor."""
     query = select(TokenRow).where(TokenRow.tenant == tenant)
     if after is not None:
-        query = query.where(tuple_(TokenRow.created_at, TokenRow.id) < tuple_(*read_time_and_id(after)))
+        key = (TokenRow.created_at, TokenRow.id)
+        query = query.where(tuple_(*key) < typed(key, read_time_and_id(after)))
     query = query.order_by(TokenRow.created_at.desc(), TokenRow.id.desc()).limit(limit + 1)
     return cut(session.scalars(query).all(), limit, lambda row: cursor(row.created_at, row.id))
 

@@ -19,9 +19,10 @@ def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[s
         return 0
     dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
     statement = dialect.insert(cast(Table, table.__table__)).on_conflict_do_nothing(index_elements=list(key))
+    options = {"preserve_rowcount": True}  # not kept for inserts otherwise
     inserted = 0
     for row in rows:
-        inserted += cast(CursorResult[Any], session.execute(statement, dict(row))).rowcount
+        inserted += cast(CursorResult[Any], session.execute(statement, dict(row), execution_options=options)).rowcount
     return inserted
 
 

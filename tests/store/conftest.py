@@ -15,3 +15,11 @@ def engine(database_url: str) -> Iterator[Engine]:
     opened = open_engine(database_url)
     yield opened
     opened.dispose()
+
+
+@pytest.fixture
+def postgres_engine(postgres_url: str) -> Iterator[Engine]:
+    upgrade(postgres_url)
+    opened = open_engine(postgres_url)
+    yield opened
+    opened.dispose()
