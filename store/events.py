@@ -1,6 +1,7 @@
 """A job's history: lines are added, never changed. `seq` is the order in which they arrived."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
 from sqlalchemy import Select, select
 from sqlalchemy.orm import Session
@@ -37,10 +38,19 @@ def tail(session: Session, tenant: str, project: str, job: str, limit: int) -> l
 
 
 def page(
-    session: Session, tenant: str, project: str, job: str, *, limit: int, after: str | None = None
+    session: Session,
+    tenant: str,
+    project: str,
+    job: str,
+    *,
+    limit: int,
+    after: str | None = None,
+    since: datetime | None = None,
 ) -> Page[EventRow]:
     """Events oldest first, at most `limit`. `after` is the cursor of the page before; raises BadCursor."""
     query = _of(tenant, project, job).where(EventRow.seq > (read_number(after) if after is not None else 0))
+    if since is not None:
+        query = query.where(EventRow.at >= since)
     rows = session.scalars(query.order_by(EventRow.seq).limit(limit + 1)).all()
     return cut(rows, limit, lambda row: cursor(row.seq))
 
