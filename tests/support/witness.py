@@ -24,7 +24,9 @@ def main() -> int:
     ends = time.monotonic() + options.seconds
     for step in range(1, options.save + 1):
         save(step)
+    asked = ""
     while time.monotonic() < ends:
+        asked = honour_control(asked, options.save + 1)
         time.sleep(min(0.05, options.seconds))
     mark(options.marks, "end")
     return int(options.exit)
@@ -72,6 +74,21 @@ def leave_daemon(path: str) -> None:
     os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", f"import time; time.sleep({MANY})"], {})
 
 
+def honour_control(done: str, step: int) -> str:
+    """Save when the platform asks for it, and acknowledge; returns the id of the request that was honoured last."""
+    try:
+        with open(os.path.join(env("RUN_DIR"), "control.json")) as file:
+            request = json.load(file)
+    except FileNotFoundError:
+        return done
+    if not request.get("checkpoint") or request["id"] == done:
+        return done
+    save(step)
+    answer = {"id": request["id"], "step": step, "time": datetime.now(UTC).isoformat()}
+    write(os.path.join(env("RUN_DIR"), f"ack-{env('RANK')}.json"), answer)
+    return str(request["id"])
+
+
 def save(step: int) -> None:
     """One checkpoint of this rank by the plain-files way of the job protocol."""
     name = f"step-{step:010d}.{env('ATTEMPT_TOKEN')}"
@@ -93,9 +110,12 @@ def save(step: int) -> None:
         "metrics": {},
         "files": [{"path": path, "bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}],
     }
-    target = os.path.join(folder, f"manifest-{rank}.json")
+    write(os.path.join(folder, f"manifest-{rank}.json"), manifest)
+
+
+def write(target: str, content: dict[str, object]) -> None:
     with open(target + ".tmp", "w") as file:
-        json.dump(manifest, file)
+        json.dump(content, file)
     os.rename(target + ".tmp", target)
 
 
