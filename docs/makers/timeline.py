@@ -72,7 +72,8 @@ class Scale:
 
 def _title(run: Recording) -> Iterator[str]:
     took = (run.end - run.start).total_seconds()
-    said = f"{run.job.ranks} ranks, {len(run.attempts)} attempts, {run.job.phase} after {took:.1f} s"
+    ranks, attempts = _count(run.job.ranks, "rank"), _count(len(run.attempts), "attempt")
+    said = f"{ranks}, {attempts}, {run.job.phase} after {took:.1f} s"
     yield _text(16, 28, f"{run.job.name}: {said}", size=15, weight=600)
     yield _diamond(WIDTH - RIGHT - 136, 24, "", True)
     yield _text(WIDTH - RIGHT, 28, "verified checkpoint", FAINT, anchor="end")
@@ -149,3 +150,7 @@ def _text(
 
 def _short(text: str, most: int) -> str:
     return text if len(text) <= most else text[: max(most - 1, 1)].rstrip() + "…"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")

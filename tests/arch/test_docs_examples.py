@@ -36,10 +36,10 @@ def listed(language: str) -> list[Any]:
 
 @pytest.mark.parametrize("block", listed("yaml"))
 def test_a_document_in_the_docs_is_accepted(block: Block) -> None:
-    from definitions.documents import load_documents
+    from definitions.documents import parse
 
     if "apiVersion: perdure/" in block.body:
-        assert load_documents(block.body, source=block.where)
+        assert parse(block.body, source=block.where)
 
 
 @pytest.mark.parametrize("block", listed("json"))
