@@ -6,6 +6,7 @@ the jobs' own marks and /proc.
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -116,7 +117,7 @@ SCENES: dict[str, Scene] = {
 
 
 @pytest.mark.parametrize("hook", hooks())
-def test_a_worker_that_dies_at(hook, stack, auditor):
+def test_a_worker_that_dies_at(hook: Any, stack: Any, auditor: Any) -> None:
     scene = SCENES[hook.split(":")[0]]
     name = hook.replace(":", "-")
     fired = stack.arm(hook)
@@ -126,7 +127,7 @@ def test_a_worker_that_dies_at(hook, stack, auditor):
     eventually(lambda: not auditor.orphans([name]), 10, f"no process left of {name}")
 
 
-def test_every_hook_has_a_scene():
+def test_every_hook_has_a_scene() -> None:
     assert {hook.split(":")[0] for hook in hooks()} == set(SCENES)
 
 

@@ -28,7 +28,7 @@ PATIENT = {"limit": 40, "backoff": {"initial": "200ms", "max": "1s"}}  # kills a
 pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 
-def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path):
+def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path) -> None:
     auditor = Auditor(tmp_path / "marks")
     with running_stack(tmp_path / "home", PERDURE_HEARTBEAT="3s") as stack:
         killer = Killer(stack, auditor, SEED, PAUSE)

@@ -4,6 +4,7 @@ import os
 import signal
 import sys
 import time
+from typing import Any
 
 import pytest
 
@@ -44,13 +45,13 @@ time.sleep(120)
     ],
     ids=lambda value: str(value)[:40] if isinstance(value, dict) else None,
 )
-def test_the_end_is_told_as_it_was(spec, phase, failure, exit_code, words, stack):
+def test_the_end_is_told_as_it_was(spec: Any, phase: Any, failure: Any, exit_code: Any, words: Any, stack: Any) -> None:
     over = stack.until(stack.submit({**FAST, **spec}))
     assert (over["phase"], over["failure"], over["exitCode"]) == (phase, failure, exit_code), over["reason"]
     assert words in over["reason"]
 
 
-def test_one_of_eight_ranks_failing_ends_the_gang_and_is_named_with_its_last_lines(stack):
+def test_one_of_eight_ranks_failing_ends_the_gang_and_is_named_with_its_last_lines(stack: Any) -> None:
     started = time.monotonic()
     job = stack.submit({**FAST, "nodes": 8, "command": [sys.executable, "-c", ONE_OF_EIGHT]})
     over = stack.until(job)
@@ -66,7 +67,7 @@ def test_one_of_eight_ranks_failing_ends_the_gang_and_is_named_with_its_last_lin
     assert attempt["firstRank"] == 5
 
 
-def test_a_killed_rank_is_retried_from_its_last_verified_checkpoint(stack, auditor):
+def test_a_killed_rank_is_retried_from_its_last_verified_checkpoint(stack: Any, auditor: Any) -> None:
     name = "killed-once"
     job = stack.submit({**FAST, "command": auditor.command(name, "--seconds", "5", "--save", "2")}, name=name)
     (mark,) = eventually(lambda: [m for m in auditor.marks(name) if m.what == "start"], 30)
@@ -82,7 +83,7 @@ def test_a_killed_rank_is_retried_from_its_last_verified_checkpoint(stack, audit
     assert auditor.doubles(name) == []
 
 
-def test_cancel_ends_every_descendant_and_says_who_asked(stack, auditor):
+def test_cancel_ends_every_descendant_and_says_who_asked(stack: Any, auditor: Any) -> None:
     name = "cancelled"
     job = stack.submit({**FAST, "command": auditor.command(name, "--seconds", "600", "--daemon")}, name=name)
     eventually(lambda: [m for m in auditor.marks(name) if m.what == "child"], 30)
@@ -95,7 +96,7 @@ def test_cancel_ends_every_descendant_and_says_who_asked(stack, auditor):
     assert any("wrong data" in event["reason"] and event["actor"] == "admin" for event in events)
 
 
-def test_suspend_keeps_the_step_and_resume_goes_on_from_it(stack, auditor):
+def test_suspend_keeps_the_step_and_resume_goes_on_from_it(stack: Any, auditor: Any) -> None:
     name = "suspended"
     spec = {**FAST, "command": auditor.command(name, "--seconds", "600", "--save", "3")}
     job = stack.submit(spec, name=name)
@@ -111,7 +112,7 @@ def test_suspend_keeps_the_step_and_resume_goes_on_from_it(stack, auditor):
     assert stack.items(job, "attempts")[1]["fromStep"] == 3
 
 
-def test_a_service_restarts_in_place_becomes_ready_and_ends_only_when_cancelled(stack, folder):
+def test_a_service_restarts_in_place_becomes_ready_and_ends_only_when_cancelled(stack: Any, folder: Any) -> None:
     crash_once = f"""
 import os, pathlib, sys, time
 flag = pathlib.Path({str(folder)!r}, "crashed")

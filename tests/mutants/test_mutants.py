@@ -24,7 +24,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("fault", CATALOG, ids=lambda fault: fault.name)
-def test_a_planted_fault_turns_its_test_red(fault: Fault, copy: Path):
+def test_a_planted_fault_turns_its_test_red(fault: Fault, copy: Path) -> None:
     file = copy / fault.file
     text = file.read_text()
     assert text.count(fault.right) == 1, f"{fault.file} does not hold exactly once: {fault.right}"
@@ -36,7 +36,7 @@ def test_a_planted_fault_turns_its_test_red(fault: Fault, copy: Path):
     assert done.returncode == TESTS_FAILED, f"{fault.test} did not notice {fault.name}:\n{done.stdout[-3000:]}"
 
 
-def test_the_catalog_is_long_enough_and_names_are_unique():
+def test_the_catalog_is_long_enough_and_names_are_unique() -> None:
     assert len(CATALOG) >= 12
     assert len({fault.name for fault in CATALOG}) == len(CATALOG)
 

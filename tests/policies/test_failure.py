@@ -1,5 +1,7 @@
 """What an attempt's evidence is taken to mean."""
 
+from typing import Any
+
 import pytest
 
 from definitions.attempt import AttemptObservation, OomEvidence, RankState, StartError, StoppedBy
@@ -41,13 +43,13 @@ LATER = NOW.replace(hour=13)
         ({"exit_code": None, "state": RankState.LOST, "node_lost": True}, FailureClass.NODE_LOST, "went down"),
     ],
 )
-def test_evidence_decides_the_class_and_the_sentence(evidence, failure, words):
+def test_evidence_decides_the_class_and_the_sentence(evidence: Any, failure: Any, words: Any) -> None:
     judgement = judge(observed(RUNNING, rank(0, **evidence), rank(1)))
     assert judgement.failure is failure
     assert words in judgement.reason
 
 
-def test_the_first_rank_that_failed_by_itself_is_the_cause():
+def test_the_first_rank_that_failed_by_itself_is_the_cause() -> None:
     ranks = [
         rank(0, exit_code=1, ended_at=LATER),
         rank(1, exit_code=7, ended_at=NOW, last_lines=("boom",)),
@@ -58,24 +60,24 @@ def test_the_first_rank_that_failed_by_itself_is_the_cause():
     assert "rank 1 of 3 on node-1" in judgement.reason
 
 
-def test_a_gang_whose_cause_is_unknown_still_fails():
+def test_a_gang_whose_cause_is_unknown_still_fails() -> None:
     stopped = rank(0, exit_code=None, signal=15, stopped_by=StoppedBy.GANG)
     assert judge(observed(RUNNING, stopped, rank(1))).failure is FailureClass.SIGNAL
 
 
-def test_success_needs_every_rank():
+def test_success_needs_every_rank() -> None:
     assert judge(observed(RUNNING, rank(0), rank(1))).failure is None
     assert judge(observed(RUNNING, rank(0), rank(1, exit_code=1))).failure is FailureClass.USER_ERROR
 
 
-def test_an_attempt_that_the_runtime_does_not_know_is_infrastructure_not_success():
+def test_an_attempt_that_the_runtime_does_not_know_is_infrastructure_not_success() -> None:
     unknown = AttemptObservation(ref=RUNNING.ref, at=NOW, exists=False)
     assert judge(unknown).failure is FailureClass.INFRASTRUCTURE
 
 
-def test_a_service_has_no_success():
+def test_a_service_has_no_success() -> None:
     assert judge(observed(RUNNING, rank(0), rank(1)), Mode.SERVICE).failure is FailureClass.USER_ERROR
 
 
-def test_a_rank_that_was_asked_to_stop_does_not_count_as_success_although_it_ended_with_0():
+def test_a_rank_that_was_asked_to_stop_does_not_count_as_success_although_it_ended_with_0() -> None:
     assert judge(observed(RUNNING, rank(0, stopped_by=StoppedBy.REQUEST), rank(1))).reason == "stopped on request"

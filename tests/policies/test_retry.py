@@ -1,6 +1,7 @@
 """When a failed attempt is followed by another."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,30 +16,30 @@ from tests.support.jobs import NOW, new_state
 SIGNAL = {"failure": FailureClass.SIGNAL, "signal": 9, "nodes": ("n1",)}
 
 
-def attempts(*failures, **common):
+def attempts(*failures: Any, **common: Any) -> Any:
     return tuple(
         AttemptSummary(number=i + 1, token=str(i), **{**common, **(f if isinstance(f, dict) else {"failure": f})})
         for i, f in enumerate(failures)
     )
 
 
-def verdict(past, now=NOW, **changes):
+def verdict(past: Any, now: Any = NOW, **changes: Any) -> Any:
     state = new_state(attempts=past, started_at=NOW, **changes)
     return decide(state, past[-1], now)
 
 
-def test_every_class_has_a_row():
+def test_every_class_has_a_row() -> None:
     assert set(TABLE) == set(FailureClass)
 
 
 @pytest.mark.parametrize("failure", [f for f in FailureClass if not TABLE[f].retried])
-def test_what_would_only_repeat_itself_is_not_retried_and_says_how_to_allow_it(failure):
+def test_what_would_only_repeat_itself_is_not_retried_and_says_how_to_allow_it(failure: Any) -> None:
     answer = verdict(attempts(failure))
     assert not answer.retry
     assert f"retry.rules.{failure}" in answer.why
 
 
-def test_a_users_own_error_is_retried_when_the_job_says_so():
+def test_a_users_own_error_is_retried_when_the_job_says_so() -> None:
     rules = RetryRules(classes={FailureClass.USER_ERROR: 1})
     assert verdict(attempts(FailureClass.USER_ERROR), retry=rules).retry
     answer = verdict(attempts(FailureClass.USER_ERROR, FailureClass.USER_ERROR), retry=rules, retries_used=1)
@@ -46,11 +47,11 @@ def test_a_users_own_error_is_retried_when_the_job_says_so():
     assert "1 for user-error" in answer.why
 
 
-def test_a_job_may_forbid_what_the_table_allows():
+def test_a_job_may_forbid_what_the_table_allows() -> None:
     assert not verdict(attempts(FailureClass.SIGNAL), retry=RetryRules(classes={FailureClass.SIGNAL: 0})).retry
 
 
-def test_the_limit_counts_only_what_is_the_jobs_own():
+def test_the_limit_counts_only_what_is_the_jobs_own() -> None:
     assert not verdict(attempts(FailureClass.SIGNAL), retries_used=3).retry
     lost = verdict(attempts(FailureClass.NODE_LOST, nodes=("n1",)), retries_used=3)
     assert lost.retry
@@ -58,51 +59,51 @@ def test_the_limit_counts_only_what_is_the_jobs_own():
     assert lost.avoid == ("n1",)
 
 
-def test_losing_nodes_is_free_but_not_for_ever():
+def test_losing_nodes_is_free_but_not_for_ever() -> None:
     assert not verdict(attempts(*[FailureClass.NODE_LOST] * UNCOUNTED_LIMIT)).retry
 
 
-def test_out_of_memory_is_tried_once_more():
+def test_out_of_memory_is_tried_once_more() -> None:
     oom = FailureClass.OUT_OF_MEMORY
     assert verdict(attempts(oom)).retry
     assert not verdict(attempts(oom, oom), retries_used=1).retry
 
 
-def test_the_same_failure_at_the_same_step_three_times_stops():
+def test_the_same_failure_at_the_same_step_three_times_stops() -> None:
     past = attempts(SIGNAL, SIGNAL, SIGNAL, reached_step=120)
     answer = verdict(past, retry=RetryRules(limit=100))
     assert answer.repeated
     assert "at step 120 3 times" in answer.why
 
 
-def test_progress_between_failures_is_no_repetition():
+def test_progress_between_failures_is_no_repetition() -> None:
     past = attempts(*[{**SIGNAL, "reached_step": step} for step in (100, 110, 120)])
     assert verdict(past, retry=RetryRules(limit=100)).retry
 
 
-def test_signals_without_a_step_prove_nothing_about_the_job():
+def test_signals_without_a_step_prove_nothing_about_the_job() -> None:
     assert verdict(attempts(SIGNAL, SIGNAL, SIGNAL), retry=RetryRules(limit=100)).retry
 
 
 @pytest.mark.parametrize("failure", [FailureClass.NODE_LOST, FailureClass.PREEMPTED, FailureClass.INFRASTRUCTURE])
-def test_what_the_job_cannot_help_is_never_a_repetition(failure):
+def test_what_the_job_cannot_help_is_never_a_repetition(failure: Any) -> None:
     assert not verdict(attempts(*[failure] * SAME_FAILURE_LIMIT, reached_step=5), retry=RetryRules(limit=9)).repeated
 
 
-def test_a_refused_launch_is_not_retried():
+def test_a_refused_launch_is_not_retried() -> None:
     answer = verdict(attempts(FailureClass.INFRASTRUCTURE), launch_refused=True)
     assert not answer.retry
     assert "never start" in answer.why
 
 
-def test_the_budget_bounds_when_the_next_attempt_may_begin():
+def test_the_budget_bounds_when_the_next_attempt_may_begin() -> None:
     rules = RetryRules(budget=timedelta(minutes=1), first_delay=timedelta(seconds=30))
     assert verdict(attempts(FailureClass.SIGNAL), retry=rules, now=NOW + timedelta(seconds=30)).retry
     late = verdict(attempts(FailureClass.SIGNAL), retry=rules, now=NOW + timedelta(seconds=31))
     assert "budget" in late.why
 
 
-def test_a_full_disk_waits_longer_and_elsewhere():
+def test_a_full_disk_waits_longer_and_elsewhere() -> None:
     full = verdict(attempts(FailureClass.DISK_FULL, nodes=("n1",)))
     assert full.delay == 6 * RetryRules().first_delay
     assert full.avoid == ("n1",)
@@ -115,7 +116,9 @@ def test_a_full_disk_waits_longer_and_elsewhere():
     longest=st.integers(0, 100_000),
     times=st.floats(0.1, 10),
 )
-def test_back_off_grows_is_capped_and_never_overflows(retries, first, factor, longest, times):
+def test_back_off_grows_is_capped_and_never_overflows(
+    retries: int, first: int, factor: float, longest: int, times: float
+) -> None:
     rules = RetryRules(first_delay=timedelta(seconds=first), longest_delay=timedelta(seconds=longest), factor=factor)
     delay = delay_before(rules, retries, times)
     assert timedelta(0) <= delay <= rules.longest_delay
@@ -123,7 +126,7 @@ def test_back_off_grows_is_capped_and_never_overflows(retries, first, factor, lo
 
 
 @given(st.lists(st.sampled_from([f for f in FailureClass if f is not FailureClass.REPEATED]), min_size=1, max_size=60))
-def test_no_sequence_of_failures_is_retried_for_ever(failures):
+def test_no_sequence_of_failures_is_retried_for_ever(failures: Any) -> None:
     past: tuple[AttemptSummary, ...] = ()
     used = retried = 0
     for number, failure in enumerate(failures):

@@ -107,7 +107,7 @@ async def record(name: str, client: Client) -> list[Path]:
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
         await play(run)
         await run.handle.result()
-        written = []
+        written: list[Path] = []
         run_id: str | None = run.handle.result_run_id
         while run_id:
             history = await client.get_workflow_handle(run.handle.id, run_id=run_id).fetch_history()

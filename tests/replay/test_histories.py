@@ -1,6 +1,7 @@
 """No change of a workflow's body may break the jobs that are running: every committed history replays."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from temporalio.client import WorkflowHistory
@@ -24,18 +25,18 @@ def read(path: Path) -> WorkflowHistory:
 
 
 @pytest.mark.parametrize("path", HISTORIES, ids=lambda path: path.stem)
-async def test_a_committed_history_replays(path):
+async def test_a_committed_history_replays(path: Any) -> None:
     result = await replayer().replay_workflow(read(path))
     assert result.replay_failure is None
 
 
-def test_every_scene_has_a_history_and_the_long_one_was_continued():
+def test_every_scene_has_a_history_and_the_long_one_was_continued() -> None:
     stems = {path.stem for path in HISTORIES}
     assert set(PLAYS) <= stems
     assert "continue-as-new-2" in stems
 
 
-async def test_a_replay_can_fail():
+async def test_a_replay_can_fail() -> None:
     """The replayer itself is tested: a history with another activity in it is noticed."""
     text = (FOLDER / "happy.json").read_text()
     assert '"launch"' in text

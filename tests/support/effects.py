@@ -17,7 +17,7 @@ def effect_names() -> tuple[str, ...]:
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and _called(node) == "effect":
                 assert isinstance(node.args[0], ast.Constant), f"{path}: effect names are literals"
-                found[node.args[0].value] = None
+                found[str(node.args[0].value)] = None
     return tuple(found)
 
 

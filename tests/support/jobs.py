@@ -74,6 +74,12 @@ def started(state: JobState, at: datetime = NOW) -> JobState:
     return after(state, Launched(attempt=state.attempt, at=at))
 
 
+def due(state: JobState) -> datetime:
+    """When the next attempt of a waiting job begins."""
+    assert state.wake_at is not None
+    return state.wake_at
+
+
 def ended(state: JobState, *ranks: RankEvidence, at: datetime = NOW, **collected: Any) -> JobState:
     """A running state whose attempt ends with this evidence and is collected."""
     seen = observed(state, *ranks, at=at)

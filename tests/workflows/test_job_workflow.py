@@ -2,9 +2,10 @@
 
 import uuid
 from datetime import timedelta
+from typing import Any
 
 import pytest
-from temporalio.client import WorkflowUpdateFailedError
+from temporalio.client import Client, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError
 
 from definitions.attempt import StoppedBy
@@ -24,24 +25,24 @@ QUICK = RetryRules(first_delay=timedelta(milliseconds=1))
 
 
 @pytest.fixture(params=[100, 0], ids=["cached", "replayed"])
-def cached(request):
+def cached(request: Any) -> Any:
     """With 0 cached workflows every task replays the whole history: the cheapest test of determinism there is."""
     return request.param
 
 
-def job(**changes):
+def job(**changes: Any) -> Any:
     return new_state(f"job-{uuid.uuid4().hex[:8]}", **{"retry": QUICK, **changes})
 
 
-def of(verb, **changes):
+def of(verb: Any, **changes: Any) -> Any:
     return asked(verb, uuid.uuid4().hex, **changes)
 
 
-def running(attempt=1):
+def running(attempt: Any = 1) -> Any:
     return lambda state: state.phase is Phase.RUNNING and state.attempt == attempt
 
 
-async def test_a_plain_job_takes_two_activities_and_few_events(temporal_client, cached):
+async def test_a_plain_job_takes_two_activities_and_few_events(temporal_client: Client, cached: int) -> None:
     async with job_on_engine(temporal_client, job(), Script(OK), cached=cached) as run:
         await run.until(running())
         await run.attempt_ends()
@@ -56,7 +57,7 @@ async def test_a_plain_job_takes_two_activities_and_few_events(temporal_client, 
         assert [e.reason for e in run.script.events.values()][-1] == "all 1 ranks ended with 0"
 
 
-async def test_every_event_of_a_retried_job_is_recorded_once_and_in_order(temporal_client, cached):
+async def test_every_event_of_a_retried_job_is_recorded_once_and_in_order(temporal_client: Client, cached: int) -> None:
     script = Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})
     async with job_on_engine(temporal_client, job(), script, cached=cached) as run:
         for attempt in (1, 2, 3):
@@ -68,7 +69,7 @@ async def test_every_event_of_a_retried_job_is_recorded_once_and_in_order(tempor
         assert sorted(script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
 
 
-async def test_a_decision_that_an_activity_recorded_otherwise_is_recorded_again(temporal_client):
+async def test_a_decision_that_an_activity_recorded_otherwise_is_recorded_again(temporal_client: Client) -> None:
     script = Script(OK)
     script.lost_recordings = True
     async with job_on_engine(temporal_client, job(), script) as run:
@@ -80,7 +81,7 @@ async def test_a_decision_that_an_activity_recorded_otherwise_is_recorded_again(
         assert sorted(script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
 
 
-async def test_cancel_is_answered_stops_the_attempt_and_ends_when_it_has_ended(temporal_client, cached):
+async def test_cancel_stops_the_attempt_and_ends_when_it_has_ended(temporal_client: Client, cached: int) -> None:
     async with job_on_engine(temporal_client, job(), Script(STOPPED), cached=cached) as run:
         await run.until(running())
         outcome = await run.handle.execute_update(JobWorkflow.request, of(Verb.CANCEL, reason="wrong data"))
@@ -91,7 +92,7 @@ async def test_cancel_is_answered_stops_the_attempt_and_ends_when_it_has_ended(t
         assert len(run.script.stops) == 1
 
 
-async def test_suspend_and_resume(temporal_client, cached):
+async def test_suspend_and_resume(temporal_client: Client, cached: int) -> None:
     script = Script(STOPPED, OK, checkpoints={1: (checkpoint(40),)})
     async with job_on_engine(temporal_client, job(), script, cached=cached) as run:
         await run.until(running())
@@ -106,7 +107,7 @@ async def test_suspend_and_resume(temporal_client, cached):
         assert (over.phase, over.retries_used) == (Phase.SUCCEEDED, 0)
 
 
-async def test_checkpoint_and_extend_reach_the_running_attempt(temporal_client):
+async def test_checkpoint_and_extend_reach_the_running_attempt(temporal_client: Client) -> None:
     async with job_on_engine(temporal_client, job(timeout=timedelta(hours=1)), Script(OK)) as run:
         await run.until(running())
         await run.handle.execute_update(JobWorkflow.request, of(Verb.CHECKPOINT))
@@ -119,7 +120,9 @@ async def test_checkpoint_and_extend_reach_the_running_attempt(temporal_client):
         assert (await run.handle.result()).timeout == timedelta(hours=2)
 
 
-async def test_a_request_that_cannot_be_granted_is_refused_with_the_sentence_and_leaves_no_trace(temporal_client):
+async def test_a_request_that_cannot_be_granted_is_refused_and_leaves_no_trace(
+    temporal_client: Client,
+) -> None:
     async with job_on_engine(temporal_client, job(), Script(OK)) as run:
         await run.until(running())
         before = len((await run.handle.fetch_history()).events)
@@ -133,7 +136,7 @@ async def test_a_request_that_cannot_be_granted_is_refused_with_the_sentence_and
         await run.handle.result()
 
 
-async def test_the_same_request_twice_is_one_request(temporal_client):
+async def test_the_same_request_twice_is_one_request(temporal_client: Client) -> None:
     async with job_on_engine(temporal_client, job(), Script(OK)) as run:
         await run.until(running())
         request = of(Verb.CHECKPOINT)
@@ -144,14 +147,14 @@ async def test_the_same_request_twice_is_one_request(temporal_client):
         assert len(run.script.controls) == 1
 
 
-async def test_a_launch_that_can_never_work_fails_the_job_with_its_words(temporal_client):
+async def test_a_launch_that_can_never_work_fails_the_job_with_its_words(temporal_client: Client) -> None:
     async with job_on_engine(temporal_client, job(), Script("no secret named TOKEN")) as run:
         over = await run.handle.result()
         assert (over.phase, over.failure) == (Phase.FAILED, FailureClass.INFRASTRUCTURE)
         assert "no secret named TOKEN" in over.reason
 
 
-async def test_an_end_that_no_watcher_reports_is_found_by_the_safety_poll(temporal_client):
+async def test_an_end_that_no_watcher_reports_is_found_by_the_safety_poll(temporal_client: Client) -> None:
     poll = timedelta(milliseconds=300)
     async with job_on_engine(temporal_client, job(), Script(OK), safety_poll=poll) as run:
         over = await run.handle.result()
@@ -159,7 +162,7 @@ async def test_an_end_that_no_watcher_reports_is_found_by_the_safety_poll(tempor
         assert run.script.polls == 1
 
 
-async def test_a_suspended_submission_waits_for_resume(temporal_client):
+async def test_a_suspended_submission_waits_for_resume(temporal_client: Client) -> None:
     async with job_on_engine(temporal_client, job(), Script(OK), suspended=True) as run:
         await run.until(lambda s: s.phase is Phase.SUSPENDED)
         assert run.script.launched == []
