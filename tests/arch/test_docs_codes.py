@@ -1,0 +1,30 @@
+"""No code of a refusal is used or spoken of that the registry does not know."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from definitions.errors import all_codes
+from tests.arch.source import FIRST_PARTY, text, tracked
+
+CODE = re.compile(r"\bPD-[0-9]{4}\b")
+RANGE = re.compile(r"PD-[0-9]{4} to PD-[0-9]{4}")
+
+
+def spoken_of() -> list[Path]:
+    return [path for path in tracked() if path.parts[0] in (*FIRST_PARTY, "docs", "examples") or path.suffix == ".md"]
+
+
+def test_every_code_that_is_used_is_registered() -> None:
+    known = {entry.code for entry in all_codes()}
+    used = {(code, str(path)) for path in spoken_of() for code in CODE.findall(RANGE.sub("", text(path)))}
+    assert sorted((code, path) for code, path in used if code not in known) == []
+
+
+@pytest.mark.parametrize("entry", all_codes(), ids=lambda entry: entry.code)
+def test_every_code_says_why_and_what_to_do(entry: object) -> None:
+    why, remedy = (getattr(entry, name) for name in ("why", "remedy"))
+    assert why.rstrip().endswith(".")
+    assert remedy.rstrip().endswith(".")
+    assert why != remedy
