@@ -15,6 +15,7 @@ MEANING: dict[str, str] = {
     protocol.NODE_RANK: "number of its node, from 0",
     protocol.WORLD_SIZE: "number of ranks",
     protocol.NODES: "number of nodes",
+    protocol.BACKEND: "`distributed.backend`, for the job to hand to its framework; absent when there is none",
     protocol.RUN_DIR: "run folder: one per job, shared by its ranks and attempts",
     protocol.WORK_DIR: "working directory of the attempt",
     protocol.SECRETS_DIR: "folder that holds the secret files",
