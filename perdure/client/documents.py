@@ -1,0 +1,38 @@
+"""Documents as callers have them: a model, a mapping, YAML text, or a file."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+from perdure.codes import UNREADABLE_FILE
+from perdure.errors import PerdureError
+
+Document = BaseModel | Mapping[str, Any] | str | Path
+"""A model or mapping is sent as JSON; text and files as YAML, so that faults are told with line and column."""
+
+
+def body_of(document: Document) -> dict[str, Any]:
+    """The fields of a request body that carry a document."""
+    if isinstance(document, Path):
+        return {"text": read_text(document), "source": str(document)}
+    if isinstance(document, str):
+        return {"text": document}
+    if isinstance(document, BaseModel):
+        return {"document": document.model_dump(mode="json", exclude_unset=True)}
+    return {"document": dict(document)}
+
+
+def read_text(file: Path) -> str:
+    """A file's text. Raises PerdureError PD-2909 when it cannot be had."""
+    try:
+        return file.read_text("utf-8")
+    except OSError as error:
+        raise PerdureError(UNREADABLE_FILE, f"{file}: {error.strerror}", where=str(file)) from error
+    except UnicodeDecodeError as error:
+        raise PerdureError(
+            UNREADABLE_FILE, f"{file} is not text in UTF-8", where=f"{file}:byte {error.start}"
+        ) from error

@@ -1,0 +1,117 @@
+"""The client's verbs by kind of thing. Each is an operation of the API; the same names stand in the command line."""
+
+from __future__ import annotations
+
+from perdure.client.call import paged
+from perdure.client.operations import catalog, history, jobs, system
+from perdure.client.verbs import C, Group, Iterate, OwnIterate, OwnVerb, Thing, Verb
+
+
+class System(Group[C]):
+    """What the API says of itself."""
+
+    health = Verb(system.health)
+    version = Verb(system.version)
+    errors = Verb(system.errors)
+    metrics = Verb(system.metrics)
+
+
+class Jobs(Group[C]):
+    """Jobs, by id or by name. `submit` of the client itself also takes care of the working directory."""
+
+    submit = Verb(jobs.submit)
+    plan = Verb(jobs.plan)
+    validate = Verb(jobs.validate)
+    render = Verb(jobs.render)
+    diff = Verb(jobs.diff)
+    apply = Verb(jobs.apply)
+    list = Verb(jobs.list_jobs)
+    each = Iterate(paged(jobs.list_jobs))
+    get = Verb(jobs.get)
+    why = Verb(jobs.why)
+    wait = Verb(jobs.wait)
+    delete = Verb(jobs.delete)
+    cancel = Verb(jobs.cancel)
+    suspend = Verb(jobs.suspend)
+    resume = Verb(jobs.resume)
+    extend = Verb(jobs.extend)
+    checkpoint = Verb(jobs.checkpoint)
+    clone = Verb(jobs.clone)
+    attempts = Verb(history.attempts)
+    each_attempt = Iterate(paged(history.attempts))
+    events = Verb(history.events)
+    read_events = Iterate(history.read_events)
+    checkpoints = Verb(history.checkpoints)
+    each_checkpoint = Iterate(paged(history.checkpoints))
+    metrics = Verb(history.metrics)
+    each_metric = Iterate(paged(history.metrics))
+    artifacts = Verb(history.artifacts)
+    each_artifact = Iterate(paged(history.artifacts))
+    artifact = Verb(history.artifact)
+    download_artifact = Verb(history.download_artifact)
+    delete_artifact = Verb(history.delete_artifact)
+    logs = Verb(history.logs)
+    read_logs = Iterate(history.read_logs)
+
+
+class Templates(Group[C]):
+    """Jobs with parameters."""
+
+    create = Verb(catalog.create_template)
+    list = Verb(catalog.list_templates)
+    each = Iterate(paged(catalog.list_templates))
+    get = Verb(catalog.get_template)
+    render = Verb(catalog.render_template)
+    delete = Verb(catalog.delete_template)
+
+
+class Secrets(Group[C]):
+    """Values that go in and never come out."""
+
+    create = Verb(catalog.create_secret)
+    rotate = Verb(catalog.rotate_secret)
+    list = Verb(catalog.list_secrets)
+    each = Iterate(paged(catalog.list_secrets))
+    delete = Verb(catalog.delete_secret)
+
+
+class Schedules(Group[C]):
+    """Jobs that are submitted by the clock."""
+
+    create = Verb(catalog.create_schedule)
+    list = Verb(catalog.list_schedules)
+    each = Iterate(paged(catalog.list_schedules))
+    get = Verb(catalog.get_schedule)
+    pause = Verb(catalog.pause_schedule)
+    resume = Verb(catalog.resume_schedule)
+    trigger = Verb(catalog.trigger_schedule)
+    delete = Verb(catalog.delete_schedule)
+
+
+class Snapshots(Group[C]):
+    """The bytes of submitted folders."""
+
+    put = Verb(catalog.put_snapshot)
+    head = Verb(catalog.head_snapshot)
+
+
+class RunVerbs(Thing[C]):
+    """What can be asked of one job."""
+
+    get = OwnVerb(jobs.get)
+    why = OwnVerb(jobs.why)
+    cancel = OwnVerb(jobs.cancel)
+    suspend = OwnVerb(jobs.suspend)
+    resume = OwnVerb(jobs.resume)
+    extend = OwnVerb(jobs.extend)
+    checkpoint = OwnVerb(jobs.checkpoint)
+    delete = OwnVerb(jobs.delete)
+    artifact = OwnVerb(history.artifact)
+    download_artifact = OwnVerb(history.download_artifact)
+    delete_artifact = OwnVerb(history.delete_artifact)
+    logs = OwnIterate(history.read_logs)
+    events = OwnIterate(history.read_events)
+    attempts = OwnIterate(paged(history.attempts))
+    checkpoints = OwnIterate(paged(history.checkpoints))
+    metrics = OwnIterate(paged(history.metrics))
+    artifacts = OwnIterate(paged(history.artifacts))

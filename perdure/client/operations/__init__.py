@@ -1,0 +1,1 @@
+"""What can be asked of the API: one function per operation, which returns the request as data."""
