@@ -12,7 +12,7 @@ COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes
 # The installer trusts what the machine trusts.
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help setup demo test check lint mutants bench docs drift lock clean
+.PHONY: help setup demo test check lint mutants bench docs drift lock client-models clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ lock: setup ## Rewrite the lock files from requirements/*.in (UPGRADE=1 takes ne
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) requirements/dev.in --output-file requirements/lock.txt
 	@$(COMPILE) --constraints requirements/lock.txt requirements/light.in --output-file requirements/light.lock.txt
 	@$(MAKE) --no-print-directory setup
+
+client-models: setup ## Write the client's models from docs/openapi.json
+	@$(PY) -m tests.perdure.client_models
 
 clean: ## Remove what the targets above made
 	@rm -rf $(VENV) build dist deploy/dist/server/dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
