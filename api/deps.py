@@ -1,4 +1,4 @@
-"""What the API is put together from. The composition root builds one of these; tests build it with fakes at the ports."""
+"""What the API is put together from. The composition root builds one of these; tests put fakes at the ports."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -7,8 +7,9 @@ from datetime import datetime
 from fastapi import Request
 from sqlalchemy import Engine
 
-from api.ports import BlobReader, JobOperator, LogReader, RunFiles, ScheduleBackend, SnapshotKeeper
+from api.ports import BlobReader, JobOperator, LogReader, RunFiles, SnapshotKeeper
 from api.settings import ApiSettings
+from store.sealing import Keys
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class ApiDeps:
     snapshots: SnapshotKeeper
     logs: LogReader
     run_files: RunFiles
-    schedules: ScheduleBackend
+    keys: Keys
     settings: ApiSettings
     now: Callable[[], datetime]
     sleep: Callable[[float], Awaitable[None]]

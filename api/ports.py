@@ -6,14 +6,13 @@ Refusals are `PerdureError`s with a code; of the engine only the errors defined 
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import BinaryIO, Protocol
 
 from definitions.attempt import AttemptRef
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
+from definitions.progress import ProgressPoint
 
-if TYPE_CHECKING:
-    from definitions.schedule import Schedule
 from definitions.wire import Wire
 
 
@@ -101,17 +100,10 @@ class LogReader(Protocol):
         tail: int | None = None,
         since: datetime | None = None,
     ) -> Sequence[Line]:
-        """Up to `limit` lines after `cursor`; without one, from `since` on, or the last `tail` lines. No log: no lines."""
+        """Up to `limit` lines after `cursor`, or, without one, the last `tail` lines; none older than `since`.
 
-
-class ProgressPoint(Wire):
-    """One line of a job's progress file."""
-
-    step: int
-    at: datetime
-    attempt: int = 0
-    rank: int = 0
-    metrics: dict[str, float] = {}
+        No log, no lines.
+        """
 
 
 class RunFiles(Protocol):
@@ -119,36 +111,3 @@ class RunFiles(Protocol):
 
     def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
         """Every readable line, oldest first. Damaged lines are left out; no folder, no lines."""
-
-
-class ScheduleFacts(Wire):
-    """What the engine knows of a schedule."""
-
-    paused: bool
-    note: str = ""
-    next_runs: tuple[datetime, ...] = ()
-    last_jobs: tuple[str, ...] = ()  # workflow or job ids of the last runs, newest first
-
-
-class ScheduleBackend(Protocol):
-    """Where schedules run. Names are unique per tenant and project. Each raises EngineAway."""
-
-    async def create(self, tenant: str, project: str, owner: str, schedule: "Schedule") -> None:
-        """Register a schedule. Safe to repeat: one that is there is brought to this form."""
-
-    async def describe(self, tenant: str, project: str, name: str) -> ScheduleFacts | None:
-        """None when the engine has none of that name."""
-
-    async def pause(self, tenant: str, project: str, name: str, note: str) -> None:
-        """Start nothing until resumed. Safe to repeat."""
-
-    async def resume(self, tenant: str, project: str, name: str, note: str) -> None: ...
-
-    async def trigger(self, tenant: str, project: str, name: str, request_id: str) -> None:
-        """Run once now, whatever the overlap policy says about earlier runs."""
-
-    async def delete(self, tenant: str, project: str, name: str) -> None:
-        """Remove a schedule; jobs it has started go on. Safe to repeat."""
-
-    async def preview(self, schedule: "Schedule", now: datetime, count: int) -> tuple[datetime, ...]:
-        """The next start times of a schedule that does not exist, without leaving anything behind."""
