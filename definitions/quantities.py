@@ -202,7 +202,7 @@ def _size_letter(word: str) -> str | None:
 
 
 def _digits(text: str, shown: str) -> int:
-    if len(text) > 18:
+    if len(text) > 19:
         raise QuantityError(f"{_shown(shown)} has too many digits", "write it with a larger unit")
     return int(text)
 

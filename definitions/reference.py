@@ -6,7 +6,6 @@ from enum import Enum
 from types import UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
 
-from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
@@ -16,11 +15,11 @@ from definitions.job import Job
 from definitions.job_workload import EnvValue
 from definitions.quantities import format_cpus, format_duration, format_size
 from definitions.refusals import refusal_of
-from definitions.spec_fields import SpecField, container_mark, core_of, fields_of, literals, walk
+from definitions.spec_fields import SpecField, bounds_of, container_mark, core_of, fields_of, literals, walk
 from definitions.spec_types import Cpus, Label, Size
 from definitions.yaml_writer import flow
 
-_SIGNS = {Ge: "≥", Gt: ">", Le: "≤", Lt: "<"}
+_SIGNS = {"ge": "≥", "gt": ">", "le": "≤", "lt": "<"}
 _HEAD = "| Field | Type | Default | Meaning |\n| --- | --- | --- | --- |"
 
 
@@ -61,7 +60,7 @@ def _row(field: SpecField, refusable: bool) -> str:
 
 
 def _type(field: SpecField) -> str:
-    bounds = [f"{sign} {_spelled(value, field.info)}" for sign, value in _bounds(field.info)]
+    bounds = [f"{_SIGNS[kind]} {_spelled(value, field.info)}" for kind, value in bounds_of(field.info).items()]
     return ", ".join([_type_of(field.info.annotation, field.info.metadata, field.path), *bounds])
 
 
@@ -98,13 +97,6 @@ def _default(field: SpecField) -> str:
     if default is None or default in ((), {}) or isinstance(default, BaseModel):
         return ""
     return f"`{_spelled(default, field.info)}`"
-
-
-def _bounds(info: FieldInfo) -> Iterator[tuple[str, Any]]:
-    for entry in info.metadata:
-        for bound, sign in _SIGNS.items():
-            if isinstance(entry, bound):
-                yield sign, getattr(entry, bound.__name__.lower())
 
 
 def _spelled(value: Any, info: FieldInfo) -> str:

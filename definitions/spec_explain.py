@@ -10,7 +10,7 @@ from pydantic_core import ErrorDetails
 
 from definitions.quantities import format_duration
 from definitions.spec_errors import SpecIssue, did_you_mean, dotted
-from definitions.spec_fields import Loc, fields_of, type_at, walk
+from definitions.spec_fields import Loc, bounds_of, field_at, fields_of, type_at, walk
 from definitions.spec_types import kind_of, not_text
 
 Explain = Callable[[type[BaseModel], Loc, ErrorDetails, str], SpecIssue]
@@ -27,13 +27,16 @@ def _unknown_field(model: type[BaseModel], loc: Loc, details: ErrorDetails, show
     owner = type_at(model, loc[:-1])
     known = tuple(fields_of(owner)) if isinstance(owner, type) and issubclass(owner, BaseModel) else ()
     place = dotted(loc[:-1]) or "the document"
-    if close := did_you_mean(name, known):
-        fix = f"did you mean {close}?"
-    elif elsewhere := next((field.path for field in walk(model) if did_you_mean(name, [field.alias])), None):
-        fix = f"did you mean {elsewhere}?"
-    else:
-        fix = f"use one of: {', '.join(known)}"
+    close = did_you_mean(name, known) or _elsewhere(model, name)
+    fix = f"did you mean {close}?" if close else f"use one of: {', '.join(known)}"
     return SpecIssue(code="PD-1101", loc=loc, what=f"{place} has no field {name}", fix=fix)
+
+
+def _elsewhere(model: type[BaseModel], name: str) -> str | None:
+    """The path of a field that is called so, or nearly so, in another place."""
+    paths = {field.alias: field.path for field in reversed(list(walk(model)))}
+    close = name if name in paths else did_you_mean(name, paths)
+    return paths[close] if close else None
 
 
 def _missing(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
@@ -110,25 +113,15 @@ def _not_a_choice(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown
 
 def _bound(word: str, key: str) -> Explain:
     def explain(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
-        value = details["input"]
-        spelled = format_duration(value) if isinstance(value, timedelta) else shown
-        bound = _spelled_bound(details["ctx"][key])
-        return SpecIssue(
-            code="PD-1106", loc=loc, what=f"{spelled} is not {word} {bound}", fix=f"write a value {word} {bound}"
-        )
+        field = field_at(model, loc)
+        bound = bounds_of(field.info).get(key) if field else None
+        if bound is None:
+            bound = details["ctx"][key]
+        spelled = format_duration(bound) if isinstance(bound, timedelta) else str(bound)
+        what = f"{shown} is not {word} {spelled}"
+        return SpecIssue(code="PD-1106", loc=loc, what=what, fix=f"write a value {word} {spelled}")
 
     return explain
-
-
-def _spelled_bound(bound: object) -> str:
-    """Pydantic says some bounds of durations in English words; ours are said as they are written."""
-    if isinstance(bound, timedelta):
-        return format_duration(bound)
-    if not isinstance(bound, str):
-        return str(bound)
-    units = {"day": "d", "hour": "h", "minute": "m", "second": "s"}
-    parts = re.findall(r"(\d+) (day|hour|minute|second)", bound)
-    return "".join(f"{number}{units[unit]}" for number, unit in parts if number != "0") or "0s"
 
 
 def _wrong_length(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, NamedTuple, Union, get_args, get_origin
 
+from annotated_types import Ge, Gt, Le, Lt
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
@@ -46,6 +47,14 @@ def leaves(model: type[BaseModel], prefix: str = "") -> Iterator[SpecField]:
     return (field for field in walk(model, prefix) if field.is_leaf)
 
 
+def field_at(model: type[BaseModel], loc: Loc) -> SpecField | None:
+    """The field at a place in a document; None where none is declared."""
+    owner = type_at(model, loc[:-1])
+    if not isinstance(owner, type) or not issubclass(owner, BaseModel):
+        return None
+    return fields_of(owner).get(str(loc[-1]))
+
+
 def type_at(model: type[BaseModel], loc: Loc) -> Any:
     """The type expected at a place in a document, optional and annotations removed; None where none is declared."""
     here: Any = model
@@ -54,6 +63,17 @@ def type_at(model: type[BaseModel], loc: Loc) -> Any:
         if here is None:
             return None
     return core_of(here)
+
+
+def bounds_of(info: FieldInfo) -> dict[str, Any]:
+    """The least and greatest value that a field takes, by `ge`, `gt`, `le` and `lt`."""
+    kinds = (Ge, Gt, Le, Lt)
+    return {
+        kind.__name__.lower(): getattr(entry, kind.__name__.lower())
+        for entry in info.metadata
+        for kind in kinds
+        if isinstance(entry, kind)
+    }
 
 
 def inner_model(annotation: Any) -> type[BaseModel] | None:

@@ -55,8 +55,8 @@ def _documents(source: Source) -> Iterator[Document]:
                 builder.begin_document()
                 if version and version != (1, 2):
                     builder.note("PD-1013", mark, "a %YAML line asks for another version", "remove the line")
-            case yaml.ScalarEvent(value=word, implicit=implicit, tag=tag, anchor=anchor):
-                builder.scalar(str(word), mark, plain=bool(implicit[0]), tag=tag, anchor=anchor)
+            case yaml.ScalarEvent(value=word, style=style, tag=tag, anchor=anchor):
+                builder.scalar(str(word), mark, plain=not style and tag is None, tag=tag, anchor=anchor)
             case yaml.AliasEvent(anchor=name):
                 builder.alias(str(name), mark)
             case yaml.SequenceStartEvent(tag=tag, anchor=anchor):
