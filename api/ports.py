@@ -12,7 +12,6 @@ from definitions.attempt import AttemptRef
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
 from definitions.progress import ProgressPoint
-
 from definitions.wire import Wire
 
 
