@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 from definitions.attempt import ArtifactRecord
 from store.paging import Page, cursor, cut, read_name_and_number, typed
 from store.tables_jobs import ArtifactRow, JobRow
-from store.upsert import insert_missing
+from store.upsert import insert_or_newer
 
 
 def get(
@@ -34,9 +34,11 @@ def page(
 
 
 def record(session: Session, job: JobRow, attempt: int, files: Sequence[ArtifactRecord], now: datetime) -> None:
-    """Write which files an attempt left. Safe to repeat, and in any order: the first record of a file stands."""
+    """Write which files an attempt left. Safe to repeat, and in any order: the newest record of a file stands."""
     common = {"tenant": job.tenant, "project": job.project, "job": job.id, "attempt": attempt, "created_at": now}
-    insert_missing(session, ArtifactRow, [common | file.model_dump() for file in files], ("job", "path", "attempt"))
+    rows = [common | file.model_dump() for file in files]
+    written = ("created_at", "bytes", "sha256", "object_key")
+    insert_or_newer(session, ArtifactRow, rows, ("job", "path", "attempt"), written)
 
 
 def mark_deleted(session: Session, row: ArtifactRow, now: datetime) -> None:

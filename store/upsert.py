@@ -1,6 +1,7 @@
 """Statements that both databases understand, and that say how many rows they changed."""
 
 from collections.abc import Mapping, Sequence
+from types import ModuleType
 from typing import Any, cast
 
 from sqlalchemy import CursorResult, Delete, Table, Update
@@ -17,8 +18,7 @@ def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[s
     """
     if not rows:
         return 0
-    dialect = postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
-    statement = dialect.insert(cast(Table, table.__table__)).on_conflict_do_nothing(index_elements=list(key))
+    statement = _dialect(session).insert(cast(Table, table.__table__)).on_conflict_do_nothing(index_elements=list(key))
     options = {"preserve_rowcount": True}  # not kept for inserts otherwise
     inserted = 0
     for row in rows:
@@ -26,7 +26,31 @@ def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[s
     return inserted
 
 
+def insert_or_newer(
+    session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], key: Sequence[str], written: Sequence[str]
+) -> None:
+    """Insert rows; where the key is there already, overwrite the columns `written` if the first of them grows by it.
+
+    So the newest row stands, in whatever order and however often they come. Columns not in `written` stay.
+    """
+    if not rows:
+        return
+    insert = _dialect(session).insert(cast(Table, table.__table__))
+    age = written[0]
+    statement = insert.on_conflict_do_update(
+        index_elements=list(key),
+        set_={name: insert.excluded[name] for name in written},
+        where=table.__table__.c[age] < insert.excluded[age],
+    )
+    session.execute(statement, [dict(row) for row in rows])
+
+
 def changed(session: Session, statement: Update | Delete) -> int:
     """Run an update or a delete and return how many rows it met. Rows loaded before are not refreshed."""
     result = session.execute(statement, execution_options={"synchronize_session": False})
     return cast(CursorResult[Any], result).rowcount
+
+
+def _dialect(session: Session) -> ModuleType:
+    """Where the `insert` with ON CONFLICT of this session's database is."""
+    return postgresql if session.get_bind().dialect.name == "postgresql" else sqlite
