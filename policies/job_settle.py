@@ -17,12 +17,13 @@ class Settled(Wire):
     warnings: tuple[str, ...] = ()
 
 
-def settle(job: Job, submission: JobSubmission) -> Settled:
+def settle(job: Job, submission: JobSubmission, *, open_snapshot: bool = False) -> Settled:
     """Fill in the working directory from where the job was submitted. Settling twice changes nothing more.
 
-    Raises PD-2031 when the document needs a folder or a snapshot that the submission does not name.
+    `open_snapshot`: a document is only looked at, and its folder need not have been uploaded. Else raises PD-2031 when
+    it needs a folder or a snapshot that the submission does not name.
     """
-    workdir, note = _workdir(job, submission)
+    workdir, note = _workdir(job, submission, open_snapshot)
     spec = job.spec.model_copy(update={"workdir": workdir})
     settled = job.model_copy(update={"spec": spec})
     return Settled(job=settled, warnings=(*note, *warnings(settled)))
@@ -44,13 +45,15 @@ def warnings(job: Job) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _workdir(job: Job, submission: JobSubmission) -> tuple[Workdir, tuple[str, ...]]:
+def _workdir(job: Job, submission: JobSubmission, open_snapshot: bool) -> tuple[Workdir, tuple[str, ...]]:
     asked = job.spec.workdir
     match asked.mode:
         case WorkdirMode.NONE:
             return asked, ()
         case WorkdirMode.LIVE:
             return _live(asked, submission), ()
+        case WorkdirMode.SNAPSHOT if open_snapshot and asked.snapshot is None and submission.snapshot is None:
+            return asked, ()
         case WorkdirMode.SNAPSHOT:
             return _snapshot(job, asked, submission)
 
