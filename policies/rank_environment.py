@@ -169,7 +169,7 @@ FRAMEWORKS: dict[str, Callable[[Place], dict[str, str]]] = {
 
 
 LEFT_TO_THE_JOB: dict[str, str] = {
-    "pytorch": "nothing: `env://` reads these; with `torchrun` as the command each of our processes is one of its nodes",
+    "pytorch": "nothing: `env://` reads these; to `torchrun` as the command each of our processes is a node",
     "megatron": "nothing: it starts as PyTorch does",
     "deepspeed": "nothing: `deepspeed.init_distributed()` reads these",
     "horovod": "rank 0 starts the rendezvous server on `MASTER_PORT` before `hvd.init()`",
