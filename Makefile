@@ -24,7 +24,7 @@ $(READY): pyproject.toml requirements/lock.txt deploy/setup.sh
 	@touch $@
 
 demo: setup ## Run the main job on this machine and kill things meanwhile (KEEP=1 leaves it running)
-	@$(PY) -m examples.digits.demo
+	@$(PY) examples/digits/demo.py
 
 test: setup check ## Run every check and every test
 	@$(PY) -m tests.run

@@ -6,6 +6,7 @@ Read once per process, by the composition root only: what others need is handed 
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -107,6 +108,12 @@ class Settings(BaseSettings):
     @property
     def api_url(self) -> str:
         return (self.public_url or f"http://{LOOPBACK}:{self.api_port}").rstrip("/")
+
+    @property
+    def allowed_hosts(self) -> tuple[str, ...]:
+        """Names that a request may address the API by: the loopback interface's, and the public address's."""
+        public = urlsplit(self.api_url).hostname or LOOPBACK
+        return tuple(dict.fromkeys((LOOPBACK, "localhost", "[::1]", public)))
 
     @property
     def ui_url(self) -> str:
