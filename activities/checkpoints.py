@@ -79,8 +79,9 @@ def _judge_folder(folder: Path, step: int, token: str, cache: DigestCache) -> Ch
     if folder.is_symlink() or not folder.is_dir():
         problems.append("it is not a folder")
     else:
-        problems += _read_manifests(folder, step, token, manifests)
-        problems += _missing_ranks(manifests, bool(problems))
+        manifests, faulty = _read_manifests(folder, step, token)
+        problems += [f"rank {rank}: its manifest {fault}" for rank, fault in faulty.items()]
+        problems += _gaps(manifests, faulty)
         problems += _damaged_files(folder, manifests, cache)
     sizes = _sizes(folder)
     first = manifests.get(min(manifests, default=0))
@@ -99,8 +100,10 @@ def _judge_folder(folder: Path, step: int, token: str, cache: DigestCache) -> Ch
     )
 
 
-def _read_manifests(folder: Path, step: int, token: str, found: dict[int, RankManifest]) -> Iterator[str]:
-    """Fill `found` with the manifests that are this checkpoint's; yield what is wrong with others."""
+def _read_manifests(folder: Path, step: int, token: str) -> tuple[dict[int, RankManifest], dict[int, str]]:
+    """By rank: the manifests that are this checkpoint's, and what is wrong with the others."""
+    manifests: dict[int, RankManifest] = {}
+    faulty: dict[int, str] = {}
     for name in _names(folder):
         if not (match := MANIFEST.fullmatch(name)):
             continue
@@ -109,32 +112,33 @@ def _read_manifests(folder: Path, step: int, token: str, found: dict[int, RankMa
             with open_regular(folder / name) as file:
                 manifest = RankManifest.model_validate_json(file.read(LARGEST_MANIFEST))
         except (OSError, ValidationError):
-            yield f"rank {rank}: its manifest cannot be read"
+            faulty[rank] = "cannot be read"
             continue
         if manifest.token != token:
-            yield f"rank {rank}: its manifest is of another attempt"
-        elif (manifest.step, manifest.rank) != (step, rank) or name != manifest_file(rank):
-            yield f"rank {rank}: its manifest is of step {manifest.step}, rank {manifest.rank}"
+            faulty[rank] = "is of another attempt"
+        elif (manifest.step, manifest_file(manifest.rank)) != (step, name):
+            faulty[rank] = f"is of step {manifest.step}, rank {manifest.rank}"
         else:
-            found[rank] = manifest
+            manifests[rank] = manifest
+    return manifests, faulty
 
 
-def _missing_ranks(manifests: dict[int, RankManifest], explained: bool) -> Iterator[str]:
-    """Yield what keeps the manifests from being all manifests of one save."""
+def _gaps(manifests: dict[int, RankManifest], faulty: dict[int, str]) -> Iterator[str]:
+    """What keeps these from being the manifests of all ranks of one save."""
+    if not manifests and not faulty:
+        yield "it has no manifest: the save did not finish"
     if not manifests:
-        if not explained:
-            yield "it has no manifest: the save did not finish"
         return
     sizes = {manifest.world_size for manifest in manifests.values()}
     if len(sizes) > 1:
         yield f"its manifests do not agree on the number of ranks ({', '.join(map(str, sorted(sizes)))})"
         return
     world_size = sizes.pop()
-    missing = (rank for rank in range(world_size) if rank not in manifests)
+    missing = (rank for rank in range(world_size) if rank not in manifests and rank not in faulty)
     for rank in itertools.islice(missing, MOST_PROBLEMS):
         yield f"rank {rank}: its manifest is missing"
     if surplus := [rank for rank in manifests if rank >= world_size]:
-        yield f"rank {surplus[0]}: it should not be there, with {world_size} ranks in all"
+        yield f"rank {surplus[0]}: its manifest is one too many, with {world_size} ranks in all"
     if not any(manifest.files for manifest in manifests.values()):
         yield "it holds no file"
 
