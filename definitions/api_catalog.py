@@ -6,6 +6,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, SecretStr, model_validator
 
 from definitions.api_base import Body, Document, Name, Page, View, doc
+from definitions.api_submit import Submission
 
 TIME = "2026-11-29T16:22:00Z"
 SHA = "9f86d081" + "0" * 56
@@ -101,6 +102,7 @@ class CreateSchedule(Body):
     document: Annotated[Document | None, doc("As JSON.", {"kind": "Schedule"})] = None
     text: Annotated[str | None, doc("As YAML.", "kind: Schedule\n", max_length=262144)] = None
     source: Annotated[str | None, doc("File the text came from; used in messages only.", "nightly.yaml")] = None
+    submission: Annotated[Submission, Field(description="Where its jobs come from.")] = Submission()
 
     @model_validator(mode="after")
     def _one_source(self) -> Self:
@@ -113,25 +115,22 @@ class ScheduleView(View):
     """When jobs are submitted by themselves."""
 
     name: Annotated[str, doc("Name.", "nightly")]
+    project: Annotated[str, doc("Project it is in.", "default")]
     cron: Annotated[list[str], doc("Cron lines.", ["0 3 * * *"])]
+    calendars: Annotated[list[dict[str, Any]], doc("Times by calendar fields.", [{"hour": "3"}])] = []
     time_zone: Annotated[str, doc("Zone the cron lines are meant in.", "Europe/Berlin")]
     overlap: Annotated[str, doc("What happens when the job before still runs.", "skip")]
     catch_up: Annotated[str, doc("How late a missed run may still start.", "10m")]
     jitter: Annotated[str, doc("Spread of the start times.", "0s")]
     paused: Annotated[bool, doc("Whether it starts nothing for now.", False)]
-    note: Annotated[str, doc("Why it is paused.", "")] = ""
     next_runs: Annotated[list[datetime], doc("Next start times.", [TIME])] = []
-    last_jobs: Annotated[list[str], doc("Ids of the last jobs it submitted, newest first.", [])] = []
+    last_jobs: Annotated[
+        list[str], doc("Ids of the last jobs it submitted, newest first.", ["0k3bw2m4x9t6q8r1s5v7y0z2a4"])
+    ] = []
+    owner: Annotated[str, doc("Whose jobs it submits.", "admin")]
     created_at: Annotated[datetime | None, doc("When it was created; null in a dry run.", TIME)] = None
     document: Annotated[Document | None, doc("The document; null in lists.", {"kind": "Schedule"})] = None
 
 
 class SchedulePage(Page[ScheduleView]):
     """Schedules by name."""
-
-
-class Triggered(View):
-    """A run of a schedule outside its times."""
-
-    schedule: Annotated[str, doc("Name of the schedule.", "nightly")]
-    message: Annotated[str, doc("What happens next.", "a run was asked for; the job appears in the list of jobs")]

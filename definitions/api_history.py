@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from definitions.api_base import Page, View, doc
-from definitions.attempt import OomEvidence, RankState, StoppedBy
+from definitions.attempt import OomEvidence, RankState, StartError, StoppedBy
 from definitions.states import FailureClass
 
 TIME = "2026-11-29T16:22:00Z"
@@ -25,6 +25,8 @@ class RankView(View):
     ended_at: Annotated[datetime | None, doc("When it ended.", TIME)] = None
     stopped_by: Annotated[StoppedBy | None, doc("Who ended it, when it did not end by itself.", None)] = None
     oom: Annotated[OomEvidence, doc("Evidence of the kernel's out-of-memory killer.", "none")] = OomEvidence.NONE
+    start_error: Annotated[StartError | None, doc("Why its command never ran.", None)] = None
+    disk_full: Annotated[bool, doc("No space was left on the disk of its run folder.", False)] = False
     restarts: Annotated[int, doc("Restarts in place (services).", 0)] = 0
     ready: Annotated[bool, doc("Whether its readiness check passes.", True)] = True
     detail: Annotated[str, doc("More, in words.", "")] = ""
@@ -81,7 +83,9 @@ class CheckpointView(View):
     problem: Annotated[str, doc("What is wrong with it, if anything.", "")] = ""
     bytes: Annotated[int, doc("Size of its files.", 1048576)] = 0
     files: Annotated[int, doc("Number of its files.", 4)] = 0
-    metrics: Annotated[dict[str, float], doc("Metrics written with it.", {"loss": 0.31})] = {}
+    metrics: Annotated[
+        dict[str, float | None], doc("Metrics written with it; null for what is no finite number.", {"loss": 0.31})
+    ] = {}
     saved_at: Annotated[datetime | None, doc("When the job finished writing it.", TIME)] = None
     verified_at: Annotated[datetime | None, doc("When the platform judged it.", TIME)] = None
     deleted_at: Annotated[datetime | None, doc("When retention removed it.", None)] = None
@@ -111,7 +115,6 @@ class MetricPoint(View):
     step: Annotated[int, doc("Step.", 120)]
     at: Annotated[datetime, doc("Time.", TIME)]
     value: Annotated[float, doc("Value.", 0.31)]
-    attempt: Annotated[int, doc("Attempt that reported it.", 1)] = 0
 
 
 class MetricSeries(View):
@@ -119,7 +122,6 @@ class MetricSeries(View):
 
     name: Annotated[str, doc("Name of the metric.", "loss")]
     points: Annotated[list[MetricPoint], Field(description="Values, oldest first.")]
-    total: Annotated[int, doc("Values in all; more than `points` when they were thinned out.", 1200)]
 
 
 class MetricPage(Page[MetricSeries]):

@@ -19,11 +19,14 @@ class ProgressView(View):
     """The newest line of the job's own progress file, with what follows from the lines before it."""
 
     step: Annotated[int | None, doc("Last step reported.", 120)] = None
+    total: Annotated[int | None, doc("Steps in all, where the job tells.", 500)] = None
     rate: Annotated[float | None, doc("Steps per second, over the last lines.", 4.2)] = None
     eta: Annotated[datetime | None, doc("When the last step is expected; null when the total is not known.", TIME)] = (
         None
     )
-    metrics: Annotated[dict[str, float], doc("Newest value by name.", {"loss": 0.31})] = {}
+    metrics: Annotated[
+        dict[str, float | None], doc("Newest value by name; null for what is no finite number.", {"loss": 0.31})
+    ] = {}
     at: Annotated[datetime | None, doc("Time of the line.", TIME)] = None
 
 

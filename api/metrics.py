@@ -1,0 +1,92 @@
+"""Numbers for Prometheus: what this process has seen of requests, and what the store knows of a tenant's jobs.
+
+What is true of jobs is counted in the store at each scrape, so it is right after a restart and with several API
+processes. Buckets of times are counted there too.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, Counter, Histogram
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
+from prometheus_client.registry import Collector
+from sqlalchemy import Engine
+
+from store import figures
+from store.engine import reading
+
+CONTENT_TYPE = CONTENT_TYPE_LATEST
+LATENCY = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0)
+QUEUE_TIME = (1, 2, 5, 10, 30, 60, 300, 1800, 7200)
+RUN_TIME = (10, 60, 300, 1800, 3600, 14400, 43200, 86400, 604800)
+
+
+class RequestMetrics:
+    """What one API process counts itself."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._seconds = Histogram(
+            "perdure_api_request_seconds",
+            "Time until an answer was complete.",
+            ("route", "method", "status"),
+            buckets=LATENCY,
+            registry=registry,
+        )
+        self._submits = Counter("perdure_submits", "Submits by what became of them.", ("outcome",), registry=registry)
+
+    def observe(self, route: str, method: str, status: int, seconds: float) -> None:
+        """Count one answered request. Streams count with their whole life."""
+        self._seconds.labels(route, method, str(status)).observe(seconds)
+        if method == "POST" and route in ("/v1/jobs", "/v1/jobs:apply"):
+            self._submits.labels("accepted" if status == 201 else "refused" if status >= 400 else "nothing new").inc()
+
+
+def scrape(registry: CollectorRegistry, engine: Engine, tenant: str) -> bytes:
+    """This process's numbers, then the tenant's from the store. No tenant sees another one's."""
+    jobs = CollectorRegistry(auto_describe=False)
+    jobs.register(_Jobs(engine, tenant))
+    return generate_latest(registry) + generate_latest(jobs)
+
+
+class _Jobs(Collector):
+    def __init__(self, engine: Engine, tenant: str) -> None:
+        self._engine = engine
+        self._tenant = tenant
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        with reading(self._engine) as session:
+            jobs = figures.jobs_by_phase(session, self._tenant)
+            attempts = figures.attempts_by_failure(session, self._tenant)
+            queued = figures.queue_times(session, self._tenant, QUEUE_TIME)
+            ran = figures.run_times(session, self._tenant, RUN_TIME)
+        yield self._jobs(jobs)
+        yield self._attempts(attempts)
+        yield self._times("perdure_job_queue_seconds", "From acceptance to the first start.", queued)
+        yield self._times("perdure_job_run_seconds", "From the first start to the end.", ran)
+
+    def _jobs(self, rows: list[figures.JobCount]) -> Metric:
+        family = GaugeMetricFamily(
+            "perdure_jobs", "Jobs that are not deleted.", labels=("tenant", "project", "phase", "failure")
+        )
+        for row in rows:
+            family.add_metric((self._tenant, row.project, row.phase, row.failure or ""), row.count)
+        return family
+
+    def _attempts(self, rows: list[figures.AttemptCount]) -> Metric:
+        family = CounterMetricFamily(
+            "perdure_attempts", "Ended attempts by class of failure.", labels=("tenant", "project", "failure")
+        )
+        for row in rows:
+            family.add_metric((self._tenant, row.project, row.failure or ""), row.count)
+        return family
+
+    def _times(self, name: str, text: str, rows: list[figures.Times]) -> Metric:
+        family = HistogramMetricFamily(name, text, labels=("tenant", "project"))
+        for row in rows:
+            bounds = [*(str(bound) for bound in row.bounds), "+Inf"]
+            counts = [*row.cumulative, row.count]
+            family.add_metric((self._tenant, row.project), list(zip(bounds, counts, strict=True)), row.seconds)
+        return family

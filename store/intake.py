@@ -1,0 +1,82 @@
+"""Accepting a job from its document: what every way in shares (a submit, a clone, a schedule)."""
+
+from datetime import datetime
+
+from sqlalchemy.orm import Session
+
+from definitions.attempt import SeedCheckpoint
+from definitions.errors import PerdureError
+from definitions.facts import Event
+from definitions.job import Job
+from definitions.job_checkpoints import CheckpointSource
+from definitions.job_document import digest_of, document_of, gpus_of, ranks_of
+from definitions.submission import JobSubmission
+from definitions.wire import Wire
+from store import checkpoints, jobs
+from store.tables_jobs import JobRow
+
+
+class Origin(Wire):
+    """Whose job it is and where it comes from. `id` and `seed` are made by whoever accepts it."""
+
+    id: str
+    tenant: str
+    owner: str
+    seed: str
+    template: str | None = None
+    template_version: int | None = None
+    schedule: str | None = None
+    cloned_from: str | None = None
+    request_id: str | None = None
+
+
+def accept(session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> JobRow:
+    """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing."""
+    spec = job.spec
+    document = document_of(job)
+    new = jobs.NewJob(
+        **origin.model_dump(),
+        project=job.metadata.project,
+        name=job.metadata.name,
+        labels=dict(job.metadata.labels),
+        mode=spec.mode,
+        type=spec.type,
+        spec=document,
+        spec_sha256=digest_of(document),
+        submission=submission.model_dump(mode="json"),
+        nodes=spec.nodes,
+        ranks=ranks_of(spec),
+        gpus=gpus_of(spec),
+        snapshot=spec.workdir.snapshot,
+        created_at=now,
+    )
+    return jobs.insert(session, new, [_first_event(origin, now)])
+
+
+def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedCheckpoint | None]:
+    """The job with `checkpoints.from` by id and exact step, so that it means the same for ever, and what it points to.
+
+    Raises PD-2017 when there is no verified checkpoint.
+    """
+    source = job.spec.checkpoints.from_
+    if source is None:
+        return job, None
+    other = jobs.get(session, tenant, job.metadata.project, source.job)
+    found = checkpoints.find(session, tenant, job.metadata.project, other.id, source.step) if other else None
+    if other is None or found is None:
+        step = "" if source.step is None else f" of step {source.step}"
+        detail = f"job {source.job!r} has no verified checkpoint{step}"
+        raise PerdureError("PD-2017", detail, where="spec.checkpoints.from")
+    exact = job.spec.checkpoints.model_copy(update={"from_": CheckpointSource(job=other.id, step=found.step)})
+    spec = job.spec.model_copy(update={"checkpoints": exact})
+    return job.model_copy(update={"spec": spec}), SeedCheckpoint(job=other.id, folder=found.folder, step=found.step)
+
+
+def _first_event(origin: Origin, now: datetime) -> Event:
+    how = f"submitted by {origin.owner}"
+    if origin.cloned_from:
+        how = f"cloned from {origin.cloned_from} by {origin.owner}"
+    if origin.schedule:
+        how = f"submitted by schedule {origin.schedule} of {origin.owner}"
+    data = {"phase": "Pending", "attempt": 0}
+    return Event(key="accepted", at=now, actor=origin.owner, kind="accepted", reason=how, data=data)
