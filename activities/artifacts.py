@@ -45,13 +45,13 @@ def keep(objects: ObjectStore, run_folder: Path, prefix: str, limits: ArtifactLi
     for path in _paths(root):
         try:
             if len(records) >= limits.files:
-                problems.append(f"{path}: left out, {limits.files} files are kept at the most")
+                problems.append(f"{_printable(path)}: left out, {limits.files} files are kept at the most")
                 break
             record = _keep_one(objects, root, path, prefix, limits.file_bytes, room)
             room -= record.bytes
             records.append(record)
         except _LeftOut as reason:
-            problems.append(f"{path}: left out, {reason}")
+            problems.append(f"{_printable(path)}: left out, {reason}")
     return KeptArtifacts(tuple(records), tuple(problems))
 
 
@@ -85,7 +85,7 @@ def _keep_one(objects: ObjectStore, root: Path, path: str, prefix: str, most: in
     key = f"{prefix.rstrip('/')}/{escape_segments(path)}"
     if problem := key_problem(key):
         raise _LeftOut(f"its name {problem}")
-    if not _is_text(path):
+    if _printable(path) != path:
         raise _LeftOut("its name is not UTF-8")
     if (root / path).is_symlink():
         raise _LeftOut("links are not followed")
@@ -112,9 +112,6 @@ def _store(objects: ObjectStore, key: str, file: io.BufferedReader, size: int) -
     return objects.put(key, cast(BinaryIO, _Capped(file, size)))
 
 
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+def _printable(path: str) -> str:
+    """The path with what is not UTF-8 in it made visible, so that it can be recorded."""
+    return path.encode(errors="backslashreplace").decode()
