@@ -11,7 +11,7 @@ from definitions.api_jobs import JobLinks, JobView, ProgressView
 from definitions.api_submit import GitState, Rendered
 from definitions.ids import job_workflow_id
 from definitions.template import Template
-from definitions.template_values import Parameter
+from definitions.template_parameters import Parameter
 from definitions.yaml_writer import dump
 from store.tables import (
     ArtifactRow,

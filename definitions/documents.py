@@ -23,8 +23,6 @@ from definitions.yaml_nodes import Scalar, locate
 AnyKind = Job | Template | Secret | Schedule
 M = TypeVar("M", Job, Template, Secret, Schedule)
 KINDS: dict[str, type[BaseModel]] = {"Job": Job, "Template": Template, "Secret": Secret, "Schedule": Schedule}
-KEY = "[key]"  # pydantic's last step of a place when the key itself is at fault
-_ABOUT_THE_KEY = ("PD-1101", "PD-1111", "PD-1112", "PD-15")
 
 
 def parse(text: str | bytes, *, source: str, served_only: bool = True) -> list[AnyKind]:
@@ -108,14 +106,12 @@ def _beyond_fields(kind: AnyKind, served_only: bool) -> list[SpecIssue]:
 
 def _placed(issue: SpecIssue, document: Document) -> SpecIssue:
     """The same fault with its place in the text, and words as they stand there."""
-    about_key = issue.loc[-1:] == (KEY,) or issue.code.startswith(_ABOUT_THE_KEY)
-    loc = issue.loc[:-1] if issue.loc[-1:] == (KEY,) else issue.loc
-    mark, node = locate(document.root, loc, key=about_key)
+    mark, node = locate(document.root, issue.loc, key=issue.at_key)
     what, fix = issue.what, issue.fix
     if issue.code == "PD-1104" and isinstance(node, Scalar) and not document.source.quiet:
         what, fix = not_text(node.value, node.word)
     placed = document.source.issue(issue.code, mark.line, mark.column, what, fix)
-    return placed.model_copy(update={"loc": loc})
+    return placed.model_copy(update={"loc": issue.loc, "at_key": issue.at_key})
 
 
 def _none_there(source: str) -> SpecError:

@@ -90,6 +90,7 @@ def refused_fields(spec: JobSpec, at: Loc = ("spec",)) -> list[SpecIssue]:
         SpecIssue(
             code=refusal.code,
             loc=(*at, *path.split(".")),
+            at_key=True,
             what=f"{path} needs {refusal.subsystem}, which this installation does not have",
             fix=refusal.instead,
         )

@@ -15,6 +15,7 @@ class SpecIssue(Wire):
 
     code: str
     loc: Loc = ()
+    at_key: bool = False  # the field itself is at fault, not its value
     what: str
     fix: str
     source: str = ""

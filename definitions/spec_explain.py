@@ -29,7 +29,7 @@ def _unknown_field(model: type[BaseModel], loc: Loc, details: ErrorDetails, show
     place = dotted(loc[:-1]) or "the document"
     close = did_you_mean(name, known) or _elsewhere(model, name)
     fix = f"did you mean {close}?" if close else f"use one of: {', '.join(known)}"
-    return SpecIssue(code="PD-1101", loc=loc, what=f"{place} has no field {name}", fix=fix)
+    return SpecIssue(code="PD-1101", loc=loc, at_key=True, what=f"{place} has no field {name}", fix=fix)
 
 
 def _elsewhere(model: type[BaseModel], name: str) -> str | None:
@@ -133,6 +133,13 @@ def _wrong_length(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown
     return SpecIssue(code="PD-1106", loc=loc, what=what, fix=fix)
 
 
+def _wrong_spelling(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
+    field = field_at(model, loc)
+    example = field.info.examples[0] if field and field.info.examples else details["ctx"]["pattern"]
+    what = f"{shown} does not match {details['ctx']['pattern']}"
+    return SpecIssue(code="PD-1107", loc=loc, what=what, fix=f"write it like {example}")
+
+
 def _other(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:
     message = details["msg"]
     return SpecIssue(
@@ -154,5 +161,6 @@ _EXPLAIN: dict[str, Explain] = {
     "greater_than_equal": _bound("at least", "ge"),
     "less_than": _bound("below", "lt"),
     "less_than_equal": _bound("at most", "le"),
+    "string_pattern_mismatch": _wrong_spelling,
     **dict.fromkeys(("string_too_short", "string_too_long", "too_short", "too_long"), _wrong_length),
 }

@@ -68,11 +68,11 @@ def refusal(code: str, what: str, fix: str) -> PydanticCustomError:
     return PydanticCustomError(code, "{what}", {"what": what, "fix": fix})
 
 
-def raise_conflicts(found: list[Conflict]) -> None:
+def raise_conflicts(found: list[Conflict], code: str = "PD-1112") -> None:
     """Refuse a model for every fault between its fields at once; do nothing when there is none."""
     if found:
         what = "; ".join(conflict.what for conflict in found)
-        raise PydanticCustomError("PD-1112", "{what}", {"what": what, "conflicts": found})
+        raise PydanticCustomError(code, "{what}", {"what": what, "conflicts": found})
 
 
 def kind_of(value: object) -> str:

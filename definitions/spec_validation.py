@@ -16,6 +16,7 @@ from definitions.spec_fields import Loc
 from definitions.spec_types import yaml_text
 
 M = TypeVar("M", bound=BaseModel)
+_KEY = "[key]"  # pydantic's last step of a place when the key of a map is at fault
 
 
 def check(model: type[M], data: object, *, hide: bool = False) -> tuple[M | None, list[SpecIssue]]:
@@ -29,17 +30,21 @@ def check(model: type[M], data: object, *, hide: bool = False) -> tuple[M | None
 
 def _issues(model: type[BaseModel], details: ErrorDetails, hide: bool) -> Iterator[SpecIssue]:
     loc: Loc = details["loc"]
+    at_key = loc[-1:] == (_KEY,)
+    loc = loc[:-1] if at_key else loc
     context = details.get("ctx", {})
-    kind = details["type"]
-    for below, what, fix in context.get("conflicts", ()):
-        yield SpecIssue(code=kind, loc=(*loc, *_steps(below)), what=what, fix=fix)
+    code = details["type"]
     if "conflicts" in context:
-        return
-    if kind.startswith("PD-"):
-        what = "the value cannot be read" if hide else context["what"]
-        yield SpecIssue(code=kind, loc=loc, what=what, fix=context["fix"])
-        return
-    yield explain(model, loc, details, "the value" if hide else yaml_text(details["input"]))
+        for below, what, fix in context["conflicts"]:
+            shown = "the fields contradict each other" if hide else what
+            yield SpecIssue(code=code, loc=(*loc, *_steps(below)), at_key=True, what=shown, fix=fix)
+    elif code.startswith("PD-"):
+        shown = "the value cannot be read" if hide else context["what"]
+        yield SpecIssue(code=code, loc=loc, at_key=at_key, what=shown, fix=context["fix"])
+    else:
+        shown = "the value" if hide else yaml_text(details["input"])
+        issue = explain(model, loc, details, shown)
+        yield issue.model_copy(update={"at_key": True}) if at_key else issue
 
 
 def _steps(path: str) -> Loc:

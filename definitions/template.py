@@ -17,7 +17,8 @@ from definitions.spec_errors import SpecIssue, did_you_mean, raise_issues
 from definitions.spec_fields import Loc, type_at
 from definitions.spec_types import Conflict, SpecModel, Text, raise_conflicts
 from definitions.spec_validation import check
-from definitions.template_values import Parameter, ParameterType, Value, ValueFault, as_text, read_value
+from definitions.template_parameters import Parameter
+from definitions.template_values import ParameterType, Value, ValueFault, as_text, read_value
 
 _PLACEHOLDER = re.compile(r"\$\{\{\s*([A-Za-z][A-Za-z0-9_-]*)\s*\}\}")
 _OPENING = "${{"

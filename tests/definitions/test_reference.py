@@ -1,0 +1,60 @@
+"""The reference of each kind shows every field, and help texts come from the same words."""
+
+import re
+
+import pytest
+
+from definitions.documents import KINDS
+from definitions.job import Job
+from definitions.reference import field_help, reference
+from definitions.refusals import REFUSALS
+from definitions.spec_fields import walk
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_field_of_a_kind_has_a_row(kind: str) -> None:
+    rows = re.findall(r"^\| `(\w+)` \|", reference(kind), re.M)
+    below = {path for path in (field.path for field in walk(KINDS[kind])) if not path.startswith("spec.job.")}
+    wanted = [path.rsplit(".", 1)[-1] for path in below if not path.startswith("spec.env.")]
+    assert sorted(rows) == sorted(wanted)
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        "| `timeout` | duration, > 0s |  | Longest running time over all attempts;",
+        "| `command` | list of text |  | Program and arguments",
+        "| `env` | map of text, or `{secret: NAME}` |  |",
+        "| `nodes` | whole number, ≥ 1, ≤ 1024 | `1` |",
+        "| `maxBytes` | size, ≥ 0 | `10Gi` |",
+        "| `cpus` | processors, > 0 |  |",
+        "| `gracePeriod` | duration, ≤ 1h | `30s` |",
+        "| `retry` | [fields](#specretry) |  |",
+        "| `secret` | name | **required** |",
+        "| `resume` | `auto`, `never` | `auto` |",
+    ],
+)
+def test_a_row_says_type_bounds_and_default_as_they_are_written(row: str) -> None:
+    assert row in reference("Job")
+
+
+def test_refused_fields_say_so() -> None:
+    rows = reference("Job").splitlines()
+    refused = [row for row in rows if "**Refused here**" in row]
+    assert len(refused) >= len(REFUSALS)
+    assert "| `queue` | name |  | Queue that it waits in. **Refused here** (PD-1501): needs the scheduler. |" in refused
+    assert "Refused here" not in reference("Schedule")
+
+
+def test_every_link_has_its_heading() -> None:
+    for kind in KINDS:
+        text = reference(kind)
+        headings = {re.sub(r"[^a-z0-9]", "", found.lower()) for found in re.findall(r"^## `(.+)`$", text, re.M)}
+        assert set(re.findall(r"\(#(\w+)\)", text)) <= headings
+
+
+def test_help_of_a_field_is_its_description() -> None:
+    assert field_help("spec.timeout").startswith("Longest running time")
+    assert [field.path for field in walk(Job) if not field_help(field.path)] == []
+    with pytest.raises(KeyError, match=r"spec\.nothing"):
+        field_help("spec.nothing")
