@@ -22,6 +22,8 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "failure-limits": failures.limits,
     "verbs-by-phase": failures.verbs_by_phase,
     "job-helper": helper.block,
+    "launchers": protocol.launchers,
+    "protocol-common": protocol.common_variables,
     "protocol-variables": protocol.variables,
 }
 

@@ -1,7 +1,21 @@
 """Tables of the job protocol, from definitions/protocol.py."""
 
 from definitions import protocol
+from definitions.attempt import AttemptLaunch, AttemptRef
 from docs.makers.markdown import code, table
+from policies.rank_environment import FRAMEWORKS, LEFT_TO_THE_JOB, rank_environment
+
+# How each framework's start was checked. Whatever is not really started by a test says so.
+CHECKED: dict[str, str] = {
+    "pytorch": "variables checked",
+    "megatron": "variables checked",
+    "deepspeed": "variables checked",
+    "horovod": "variables checked",
+    "mpi": "variables checked",
+    "jax": "variables checked",
+    "ray": "variables checked",
+    "tensorflow": "variables checked",
+}
 
 MEANING: dict[str, str] = {
     protocol.JOB: "id of the job",
@@ -16,6 +30,7 @@ MEANING: dict[str, str] = {
     protocol.WORLD_SIZE: "number of ranks",
     protocol.NODES: "number of nodes",
     protocol.BACKEND: "`distributed.backend`, for the job to hand to its framework; absent when there is none",
+    protocol.BACKEND: "`distributed.backend`; absent when the job names none",
     protocol.RUN_DIR: "run folder: one per job, shared by its ranks and attempts",
     protocol.WORK_DIR: "working directory of the attempt",
     protocol.SECRETS_DIR: "folder that holds the secret files",
@@ -28,6 +43,35 @@ MEANING: dict[str, str] = {
 
 def variables() -> str:
     return table(["Variable", "Value"], ([code(name), meaning] for name, meaning in MEANING.items()))
+
+
+def common_variables() -> str:
+    return table(["For every process", "Value for rank 3 of 2 nodes with 2 processes each"], _values(None))
+
+
+def launchers() -> str:
+    rows = (
+        [code(name), ", ".join(code(variable) for variable, _ in _own(name)), LEFT_TO_THE_JOB[name], CHECKED[name]]
+        for name in FRAMEWORKS
+    )
+    return table(["`distributed.framework`", "Further variables", "Left to the job", "Checked"], rows)
+
+
+def _own(framework: str) -> list[tuple[str, str]]:
+    common = _environment(None)
+    return [(name, value) for name, value in _environment(framework).items() if common.get(name) != value]
+
+
+def _values(framework: str | None) -> list[list[str]]:
+    found = _environment(framework)
+    return [[code(name), code(value)] for name, value in found.items() if not name.startswith("PERDURE_")]
+
+
+def _environment(framework: str | None) -> dict[str, str]:
+    ref = AttemptRef(tenant="t", project="p", job="j", number=1, token="")
+    shape = {"nodes": 2, "processes_per_node": 2, "framework": framework}
+    launch = AttemptLaunch(ref=ref, name="n", owner="o", argv=("true",), **shape)
+    return rank_environment(launch, 3, "node-1", "127.0.0.1", 29500)
 
 
 def names() -> list[str]:
