@@ -82,3 +82,11 @@ register(
     "What the runtime keeps of a job was to be removed while one of its attempts has not been collected.",
     "Wait for the job's end, then delete it again.",
 )
+register(
+    "PD-3016",
+    "Place in a log not valid",
+    422,
+    Exit.USAGE,
+    "The cursor of a log was cut or changed, or belongs to something else.",
+    "Leave the cursor out to begin anew, and pass cursors on as they were given.",
+)

@@ -87,7 +87,7 @@ def _wait(rank: Rank) -> bool:
 
 
 def _reason_to_close(rank: Rank) -> dict[str, Any] | None:
-    stop = rank.stops.find()
+    stop = rank.stops.find(save_first=False)
     why = f"to be stopped: {stop.why}" if stop is not None else ""
     if rank.ended():
         why = f"rank {rank.spec.rank} ended before the start"
@@ -95,7 +95,7 @@ def _reason_to_close(rank: Rank) -> dict[str, Any] | None:
 
 
 def _note_refusal(rank: Rank, made: dict[str, Any]) -> None:
-    stop = rank.stops.find()
+    stop = rank.stops.find(save_first=False)
     if rank.shared[FAILED_STAGE] == CHDIR:
         rank.refused, rank.why = "workdir", f"{rank.spec.cwd!r} cannot be entered"
     elif stop is not None:

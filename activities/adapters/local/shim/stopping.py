@@ -49,14 +49,14 @@ class Stops:
         self._running = False
         self.shutdown = False  # set by a signal of the machine's service manager
 
-    def find(self) -> Stop | None:
-        """The first cause that holds now."""
+    def find(self, *, save_first: bool = True) -> Stop | None:
+        """The first cause that holds now. `save_first`: a request to end counts once the job has saved, if it may."""
         self._look_at_folder()
         if self.shutdown:
             return Stop("shutdown", self._spec.grace, "the supervisor was told to end")
         if self._failed is not None and self._failed.get("rank") != self._spec.rank:
             return Stop("gang", min(self._spec.grace, GANG_GRACE), str(self._failed.get("why", "")))
-        return self._requested() or self._timed_out() or (self._hanging() if self._running else None)
+        return self._requested(save_first) or self._timed_out() or (self._hanging() if self._running else None)
 
     def grace(self) -> float:
         """The grace that a request asks for now: a later request may shorten the one being given."""
@@ -93,10 +93,10 @@ class Stops:
             self._peers_at = time.monotonic() + LOOK_AT_PEERS
             self._failed = self._peers.look()
 
-    def _requested(self) -> Stop | None:
+    def _requested(self, save_first: bool) -> Stop | None:
         if self._request is None:
             return None
-        if self._request["checkpoint"] is not None:
+        if save_first and self._request["checkpoint"] is not None:
             if self._checkpoint is None:
                 self._checkpoint = CheckpointFirst(self._spec)
             if not self._checkpoint.settled(self._request["checkpoint"]):

@@ -1,0 +1,158 @@
+"""Starting an attempt: one launcher at a time, every step repeatable, so that any other may go on for a killed one."""
+
+import fcntl
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from activities.adapters.local import ports, workdir
+from activities.adapters.local.layout import LAUNCH_FILE, Layout, key, rank_folder
+from activities.adapters.local.rank_spec import RankSpecs
+from activities.adapters.local.settings import Settings
+from activities.adapters.local.shim import files, gate, identity, receipt
+from activities.effects import crash_point
+from activities.ports import ObjectStore, PortError, SecretValues
+from definitions.attempt import AttemptLaunch
+from definitions.wire import Wire
+from policies.rank_environment import ports_needed
+
+SHIM = Path(__file__).with_name("shim") / "__main__.py"
+LOCK_FILE = "launch.lock"
+LOCK_PAUSE = 0.02
+
+
+class LaunchRecord(Wire):
+    """`launch.json`: what an attempt was launched with, written before anything of it exists."""
+
+    launch: AttemptLaunch
+    port: int
+
+
+class Launcher:
+    """Starts the ranks of an attempt that have not been started."""
+
+    def __init__(self, layout: Layout, settings: Settings, secrets: SecretValues, objects: ObjectStore) -> None:
+        self._layout = layout
+        self._settings = settings
+        self._secrets = secrets
+        self._objects = objects
+
+    def launch(self, launch: AttemptLaunch) -> None:
+        """Bring every rank behind the gate, which the ranks then open themselves. Safe to repeat and to do twice at once.
+
+        Raises PortError: permanent when the attempt can never start as asked; nothing of it has run then.
+        """
+        attempt = self._layout.attempt(launch.ref)
+        if gate.decision(str(attempt)) is not None and (attempt / LAUNCH_FILE).exists():
+            return
+        attempt.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._alone(attempt):
+            record = self._record(launch, attempt)
+            crash_point("local-launch:recorded")
+            if gate.decision(str(attempt)) is not None:
+                return
+            waiting = [rank for rank in range(launch.ranks) if not _is_started(rank_folder(attempt, rank))]
+            if waiting:
+                root, start = self._prepare(launch, attempt, fresh=len(waiting) == launch.ranks)
+                specs = RankSpecs(launch, self._layout, self._settings, self._secrets, record.port)
+                crash_point("local-launch:prepared")
+                self._start(attempt, waiting, specs, root, start)
+            crash_point("local-launch:started")
+
+    @contextmanager
+    def _alone(self, attempt: Path) -> Iterator[None]:
+        """Hold the launch lock; the kernel lets go of a killed launcher's."""
+        ends = time.monotonic() + self._settings.lock_within.total_seconds()
+        with open(attempt / LOCK_FILE, "a") as lock:
+            while True:
+                try:
+                    fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= ends:
+                        raise PortError(f"{attempt.name} is being launched elsewhere", code="PD-3001") from None
+                time.sleep(LOCK_PAUSE)
+            yield
+
+    def _record(self, launch: AttemptLaunch, attempt: Path) -> LaunchRecord:
+        """Write down, once, what is launched. From here on the attempt is looked after until it is collected."""
+        path = attempt / LAUNCH_FILE
+        active = self._layout.active_file(launch.ref)
+        if not path.exists():
+            files.write(str(active), launch.ref.model_dump_json().encode(), durable=True)
+            crash_point("local-launch:listed")
+            port = launch.master_port
+            if port is None:
+                ports.release(self._layout.ports, key(launch.ref))
+                port = ports.reserve(self._layout.ports, key(launch.ref), ports_needed(launch))
+            record = LaunchRecord(launch=launch, port=port)
+            files.write(str(path), record.model_dump_json().encode(), durable=True)
+        return read_record(attempt)
+
+    def _prepare(self, launch: AttemptLaunch, attempt: Path, *, fresh: bool) -> tuple[Path, Path]:
+        run = self._layout.run_folder(launch.ref)
+        workdir.prepare_run_folder(run)
+        if fresh:
+            workdir.clear_requests(run)
+        root, start = workdir.lay_out(launch.workdir, launch.ref, attempt, self._objects)
+        crash_point("local-launch:laid-out")
+        if launch.seed_checkpoint is not None:
+            ref, checkpoint = launch.ref, launch.seed_checkpoint
+            source = self._layout.of_job(ref.tenant, ref.project, checkpoint.job) / "run"
+            workdir.seed(launch, checkpoint, source, run)
+        return root, start
+
+    def _start(self, attempt: Path, ranks: list[int], specs: RankSpecs, root: Path, start: Path) -> None:
+        """Start supervisors, several at a time. One that fails fails the launch; those that stand wait at the gate."""
+        problems = []
+        for begin in range(0, len(ranks), self._settings.together):
+            some = ranks[begin : begin + self._settings.together]
+            processes = [(rank, self._spawn(attempt, rank)) for rank in some]
+            for rank, process in processes:
+                spec = json.dumps(specs.of_rank(rank, root, start)).encode()
+                answer = _converse(process, spec, self._settings.answer_within.total_seconds())
+                if answer not in ("started", "held", "ended", "lost"):
+                    problems.append(f"rank {rank}: {answer}")
+                crash_point("local-launch:rank")
+        if problems:
+            raise PortError("; ".join(problems[:3]), code="PD-3002")
+
+    def _spawn(self, attempt: Path, rank: int) -> subprocess.Popen[bytes]:
+        folder = rank_folder(attempt, rank)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        try:
+            return subprocess.Popen(
+                [self._settings.python, "-I", "-S", str(SHIM), str(folder)],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise PortError(f"rank {rank}: no supervisor could be started: {error}", code="PD-3002") from error
+
+
+def read_record(attempt: Path) -> LaunchRecord:
+    """Raises OSError when there is none: the attempt was never launched here."""
+    return LaunchRecord.model_validate_json((attempt / LAUNCH_FILE).read_bytes())
+
+
+def _is_started(folder: Path) -> bool:
+    return receipt.exists(str(folder)) or identity.is_supervised(str(folder))
+
+
+def _converse(process: subprocess.Popen[bytes], spec: bytes, within: float) -> str:
+    """Hand over the specification; returns the answer, or what went wrong."""
+    try:
+        output, _ = process.communicate(spec, timeout=within)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        return f"no answer from its supervisor within {within:g} s"
+    lines = output.decode(errors="replace").strip().splitlines()
+    return lines[-1] if lines else f"its supervisor ended with {process.returncode} and said nothing"

@@ -1,0 +1,85 @@
+"""What is known of an attempt: receipts where there are some, else whether supervisors live."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from activities.adapters.local import adoption
+from activities.adapters.local.launching import read_record
+from activities.adapters.local.layout import COLLECTED_FILE, Layout, rank_folder
+from activities.adapters.local.settings import Settings
+from activities.adapters.local.shim import files, gate, identity, peers, stopping
+from activities.adapters.local.shim.rank import STATUS_FILE
+from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, Collected, RankEvidence, RankState
+
+
+class Observer:
+    """Reads attempts' folders, and adopts ranks that nobody looks after any more."""
+
+    def __init__(self, layout: Layout, settings: Settings) -> None:
+        self._layout = layout
+        self._settings = settings
+
+    def observe(self, ref: AttemptRef) -> AttemptObservation:
+        """Safe to repeat. A rank without supervisors and receipt is ended, and gets a receipt that says so."""
+        attempt = self._layout.attempt(ref)
+        now = datetime.now(UTC)
+        collected = read_collected(attempt)
+        if collected is not None:
+            return collected.observation
+        made = gate.decision(str(attempt))
+        try:
+            launch = read_record(attempt).launch
+        except FileNotFoundError:
+            # Stopped before it was launched: its gate is closed, so it never will be.
+            return AttemptObservation(ref=ref, at=now, exists=made is not None, ended=made is not None)
+        ranks = tuple(self._rank(attempt, launch, rank, made) for rank in range(launch.ranks))
+        ended = all(rank.state in (RankState.EXITED, RankState.LOST) for rank in ranks)
+        return AttemptObservation(ref=ref, at=now, ranks=ranks, ended=ended)
+
+    def _rank(self, attempt: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
+        folder = rank_folder(attempt, rank)
+        found = _receipt(folder)
+        if found is not None:
+            return found
+        if not identity.is_supervised(str(folder)) and made is not None:
+            self._adopt(attempt, folder, launch, rank, made)
+        return _receipt(folder) or self._alive(folder, launch, rank, made)
+
+    def _adopt(self, attempt: Path, folder: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any]) -> None:
+        node = self._settings.node
+        if made["gate"] == gate.OPEN:
+            adoption.lost(attempt, folder, launch.ref, rank, node, launch.mode)
+        else:
+            stopped = (attempt / stopping.STOP_FILE).exists()
+            adoption.never_ran(folder, launch.ref, rank, node, str(made.get("why", "")), stopped=stopped)
+
+    def _alive(self, folder: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
+        if made is None or made["gate"] != gate.OPEN:
+            return RankEvidence(rank=rank, node=self._settings.node, state=RankState.WAITING, ready=False)
+        status = files.read_json(str(folder / STATUS_FILE)) or {}
+        return RankEvidence(
+            rank=rank,
+            node=self._settings.node,
+            state=RankState.RUNNING,
+            started_at=datetime.fromisoformat(made["at"]),
+            restarts=status.get("restarts", 0),
+            ready=status.get("ready", launch.readiness is None),
+        )
+
+
+def read_collected(attempt: Path) -> Collected | None:
+    try:
+        return Collected.model_validate_json((attempt / COLLECTED_FILE).read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _receipt(folder: Path) -> RankEvidence | None:
+    value = files.read_json(str(folder / peers.RECEIPT))
+    try:
+        return None if value is None else RankEvidence.model_validate(value)
+    except ValidationError as error:
+        raise ValueError(f"{folder / peers.RECEIPT} is not a receipt: {error}") from error
