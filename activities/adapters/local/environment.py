@@ -24,7 +24,7 @@ class Folders(Wire):
 def process_environment(
     launch: AttemptLaunch, rank: int, node: str, port: int, folders: Folders, secrets: dict[str, str]
 ) -> dict[str, str]:
-    """All variables of one rank. What the user sets wins over what we suggest, and not over the protocol's and rank's."""
+    """All variables of one rank. The user's win over what we suggest, not over the protocol's and the rank's."""
     user = {
         name: secrets[value.secret] if isinstance(value, SecretRef) else value for name, value in launch.env.items()
     }

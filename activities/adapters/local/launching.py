@@ -41,7 +41,7 @@ class Launcher:
         self._objects = objects
 
     def launch(self, launch: AttemptLaunch) -> None:
-        """Bring every rank behind the gate, which the ranks then open themselves. Safe to repeat and to do twice at once.
+        """Bring every rank behind the gate, which they then open themselves. Safe to repeat, also at the same time.
 
         Raises PortError: permanent when the attempt can never start as asked; nothing of it has run then.
         """

@@ -8,6 +8,7 @@ from definitions.attempt import AttemptRef
 
 COMPONENT = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]{0,127}")
 LAUNCH_FILE, COLLECTED_FILE = "launch.json", "collected.json"
+TEMPORARY = ".tmp"  # how the name of a file ends while it is being written
 
 
 class Layout:

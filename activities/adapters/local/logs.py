@@ -58,7 +58,7 @@ class LocalLogs:
         tail: int | None = None,
         since: datetime | None = None,
     ) -> list[LogLine]:
-        """Up to `limit` lines after `cursor`; without one, the last `tail` lines, or all; of these, those from `since` on.
+        """Up to `limit` lines after `cursor`; without one, of the last `tail` or of all lines; those from `since` on.
 
         No log: no lines. Raises PortError(permanent) for a cursor that is none.
         """

@@ -41,12 +41,12 @@ class Observer:
 
     def _rank(self, attempt: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
         folder = rank_folder(attempt, rank)
-        found = _receipt(folder)
+        found = _receipt(folder, rank, self._settings.node)
         if found is not None:
             return found
         if not identity.is_supervised(str(folder)) and made is not None:
             self._adopt(attempt, folder, launch, rank, made)
-        return _receipt(folder) or self._alive(folder, launch, rank, made)
+        return _receipt(folder, rank, self._settings.node) or self._alive(folder, launch, rank, made)
 
     def _adopt(self, attempt: Path, folder: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any]) -> None:
         node = self._settings.node
@@ -77,9 +77,13 @@ def read_collected(attempt: Path) -> Collected | None:
         return None
 
 
-def _receipt(folder: Path) -> RankEvidence | None:
-    value = files.read_json(str(folder / peers.RECEIPT))
+def _receipt(folder: Path, rank: int, node: str) -> RankEvidence | None:
+    path = folder / peers.RECEIPT
+    value = files.read_json(str(path))
+    if value is None and not path.exists():
+        return None
     try:
-        return None if value is None else RankEvidence.model_validate(value)
-    except ValidationError as error:
-        raise ValueError(f"{folder / peers.RECEIPT} is not a receipt: {error}") from error
+        return RankEvidence.model_validate(value)
+    except ValidationError:
+        # It is there, so the rank has ended; what it said is not known.
+        return RankEvidence(rank=rank, node=node, state=RankState.LOST, ready=False, detail=f"{path} cannot be read")

@@ -13,7 +13,7 @@ TRIES = 500
 
 
 def reserve(folder: Path, owner: str, count: int) -> int:
-    """The first of `count` ports in a row that nothing listens on and no other attempt has. Raises PortError, PD-3013."""
+    """The first of `count` ports in a row that nobody listens on or was given. Raises PortError, PD-3013."""
     for _ in range(TRIES):
         first = random.randrange(FIRST, LAST - count + 1)
         block = range(first, first + count)

@@ -78,9 +78,8 @@ def _secret_files(launch: AttemptLaunch, values: dict[str, str]) -> dict[str, st
     files: dict[str, str] = {}
     for file in launch.secret_files:
         path = PurePosixPath(file.path)
-        taken = any(
-            path == other or path in other.parents or other in path.parents for other in map(PurePosixPath, files)
-        )
+        others = [PurePosixPath(other) for other in files]
+        taken = any(path == other or path in other.parents or other in path.parents for other in others)
         if path.is_absolute() or ".." in path.parts or not path.parts or taken:
             raise PortError(f"a secret cannot be written to {file.path!r}", permanent=True, code="PD-3012")
         files[str(path)] = values[file.secret]

@@ -10,7 +10,7 @@ from pathlib import Path
 from activities.adapters.local import requests
 from activities.adapters.local.collecting import Collector
 from activities.adapters.local.launching import Launcher
-from activities.adapters.local.layout import Layout
+from activities.adapters.local.layout import TEMPORARY, Layout
 from activities.adapters.local.logs import LocalLogs
 from activities.adapters.local.observing import Observer
 from activities.adapters.local.settings import Settings
@@ -79,9 +79,10 @@ class LocalRuntime:
     def forget(self, ref: AttemptRef) -> None:
         with _port_errors():
             job = self._layout.job(ref)
-            uncollected = sorted(file.name for file in self._layout.active.glob(f"{ref.job}.*"))
-            if uncollected:
-                raise PortError(f"{uncollected[0]} has not been collected", code="PD-3015")
+            for file in sorted(self._layout.active.glob(f"{ref.job}.*")):
+                if file.suffix != TEMPORARY:
+                    raise PortError(f"{file.name} has not been collected", code="PD-3015")
+                file.unlink(missing_ok=True)
             shutil.rmtree(job, ignore_errors=True)
 
     def changes(self, stop: threading.Event) -> Iterator[AttemptObservation]:

@@ -1,5 +1,6 @@
 """Who waits for attempts to end: told by supervisors through a named pipe, and looking by itself every second."""
 
+import contextlib
 import logging
 import os
 import select
@@ -8,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from activities.adapters.local.layout import Layout
+from activities.adapters.local.layout import TEMPORARY, Layout
 from activities.adapters.local.observing import Observer
 from activities.ports import PortError
 from definitions.attempt import AttemptObservation, AttemptRef
@@ -22,7 +23,7 @@ logger = logging.getLogger(__name__)
 
 
 class Watcher:
-    """Yields what has ended, at least once. Restarted, it begins anew: that is why the supervisors' word is not needed."""
+    """Yields what has ended, at least once; a new one begins anew with all that has not been collected."""
 
     def __init__(self, layout: Layout, observer: Observer) -> None:
         self._layout = layout
@@ -47,19 +48,19 @@ class Watcher:
 
     def _open(self) -> int:
         """The pipe, open for writing too so that it never reports an end when the last supervisor has written."""
-        try:
+        with contextlib.suppress(FileExistsError):
             os.mkfifo(self._layout.notify, 0o600)
-        except FileExistsError:
-            pass
         return os.open(self._layout.notify, os.O_RDWR | os.O_NONBLOCK | os.O_CLOEXEC)
 
     def _heard(self, pipe: int) -> set[str]:
         if not select.select([pipe], [], [], WAIT)[0]:
             return set()
-        return set(os.read(pipe, TOLD_BYTES).decode(errors="replace").split())
+        told = os.read(pipe, TOLD_BYTES).decode(errors="replace").split()
+        return {key for key in told if "/" not in key}
 
     def _active(self) -> list[str]:
-        keys = [file.name for file in self._layout.active.iterdir() if not file.name.endswith(".tmp")]
+        # A writer that was killed may have left a temporary file.
+        keys = [file.name for file in self._layout.active.iterdir() if file.suffix != TEMPORARY]
         self._told = {key: at for key, at in self._told.items() if key in keys}
         return sorted(keys)
 
