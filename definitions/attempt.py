@@ -93,6 +93,7 @@ class AttemptLaunch(Wire):
     resume_from: str | None = None  # folder of a verified checkpoint, relative to the run folder
     resume_step: int | None = None
     seed_checkpoint: SeedCheckpoint | None = None
+    artifacts_max_bytes: int | None = None  # most bytes kept of what the attempt leaves in its artifacts folder
     restart: RestartRule | None = None  # services only
     readiness: Readiness | None = None
     avoid_nodes: tuple[str, ...] = ()

@@ -72,6 +72,7 @@ def attempt_template(job: Job, ids: JobIds, submission: JobSubmission) -> Attemp
         hang_after=spec.progress.hang_after,
         checkpoint_every=spec.checkpoints.every,
         seed_checkpoint=submission.seed_checkpoint,
+        artifacts_max_bytes=spec.artifacts.max_bytes,
         restart=_restart(spec),
         readiness=_readiness(spec),
     )
