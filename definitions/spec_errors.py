@@ -8,6 +8,8 @@ from definitions.spec_fields import Loc
 from definitions.wire import Wire
 
 WIDEST_EXCERPT = 100  # characters of a line that are shown
+MOST_ISSUES = 100  # a hopeless document must not become a hopeless answer
+LONGEST_WORD = 64  # characters; nobody misspells a longer word into one of ours
 
 
 class SpecIssue(Wire):
@@ -47,16 +49,17 @@ class SpecIssue(Wire):
 
 
 class SpecError(PerdureError):
-    """A document was refused. `issues` has every fault, in the order of the text."""
+    """A document was refused. `issues` has every fault in the order of the text, or the first 100."""
 
     def __init__(self, issues: Sequence[SpecIssue]) -> None:
-        self.issues = tuple(issues)
+        self.issues = tuple(issues[:MOST_ISSUES])
         first = self.issues[0].error()
         if len(self.issues) == 1:
             super().__init__(first.code.code, first.detail, where=first.where, remedy=first.remedy)
             return
         source = self.issues[0].source or "the document"
-        detail = f"{source} has {len(self.issues)} faults"
+        left_out = f", of which the first {MOST_ISSUES} are shown" if len(issues) > MOST_ISSUES else ""
+        detail = f"{source} has {len(issues)} faults{left_out}"
         super().__init__("PD-1000", detail, errors=[issue.error() for issue in self.issues])
 
     def __str__(self) -> str:
@@ -90,6 +93,8 @@ def dotted(loc: Loc) -> str:
 
 def did_you_mean(word: str, known: Iterable[str]) -> str | None:
     """The known word that is most like this one, also when only case, - or _ differ; None when none is close."""
+    if len(word) > LONGEST_WORD:
+        return None
     plain = {_plain(candidate): candidate for candidate in known}
     close = get_close_matches(_plain(word), plain, n=1, cutoff=0.7)
     return plain[close[0]] if close else None

@@ -4,6 +4,7 @@ import json
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from functools import cache
 
 from pydantic import BaseModel
 from pydantic_core import ErrorDetails
@@ -34,9 +35,15 @@ def _unknown_field(model: type[BaseModel], loc: Loc, details: ErrorDetails, show
 
 def _elsewhere(model: type[BaseModel], name: str) -> str | None:
     """The path of a field that is called so, or nearly so, in another place."""
-    paths = {field.alias: field.path for field in reversed(list(walk(model)))}
+    paths = _paths(model)
     close = name if name in paths else did_you_mean(name, paths)
     return paths[close] if close else None
+
+
+@cache
+def _paths(model: type[BaseModel]) -> dict[str, str]:
+    """Fields by name, the outermost of each name."""
+    return {field.alias: field.path for field in sorted(walk(model), key=lambda f: -f.path.count("."))}
 
 
 def _missing(model: type[BaseModel], loc: Loc, details: ErrorDetails, shown: str) -> SpecIssue:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from definitions.spec_errors import SpecIssue
+from definitions.spec_errors import MOST_ISSUES, SpecIssue
 from definitions.spec_explain import explain
 from definitions.spec_fields import Loc
 from definitions.spec_types import yaml_text
@@ -20,11 +20,14 @@ _KEY = "[key]"  # pydantic's last step of a place when the key of a map is at fa
 
 
 def check(model: type[M], data: object, *, hide: bool = False) -> tuple[M | None, list[SpecIssue]]:
-    """Return the model, or None and every fault. With `hide` no value is repeated in a message (secrets)."""
+    """Return the model, or None and every fault (of a hopeless document the first 100).
+
+    With `hide` no value is repeated in a message (secrets).
+    """
     try:
         return model.model_validate(data, by_alias=True, by_name=False), []
     except ValidationError as error:
-        found = error.errors(include_url=False)
+        found = error.errors(include_url=False)[:MOST_ISSUES]
         return None, [issue for details in found for issue in _issues(model, details, hide)]
 
 

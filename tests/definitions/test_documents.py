@@ -1,6 +1,7 @@
 """From text to checked documents: every fault at once, each with its place, its field and a remedy."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
@@ -183,6 +184,14 @@ def test_several_faults_become_one_problem_that_lists_them() -> None:
         ("PD-1106", "job.yaml:6:10 (spec.nodes)"),
     ]
     assert "    5 |   shell: 1\n      |          ^" in problem.errors[0].detail
+
+
+@pytest.mark.parametrize("line", ["  unknown{n}: 1\n", "  args: [x]\n", "  k{n}: NO\n", "  " + "x" * 200 + "{n}: 1\n"])
+def test_a_hopeless_document_gets_a_bounded_answer_soon(line: str) -> None:
+    text = HEAD + "".join(line.replace("{n}", str(n)) for n in range(1200))
+    began = time.monotonic()
+    assert len(faults(text)) == 100
+    assert time.monotonic() - began < 20
 
 
 SECRET = "apiVersion: perdure/v1\nkind: Secret\nmetadata: {name: token}\nspec: {value: %s}\n"
