@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request, Response
 from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from sqlalchemy.orm import Session
 
@@ -60,11 +61,8 @@ class Reply:
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls(status, view.model_dump(mode="json", by_alias=True), named)
 
-    def send(self, response: Response) -> dict[str, Any]:
-        """Put status and headers on the response; the returned body is what the route answers."""
-        response.status_code = self.status
-        response.headers.update(self.headers)
-        return self.body
+    def send(self) -> Response:
+        return JSONResponse(self.body, self.status, self.headers)
 
 
 async def _repeatable(request: Request, idempotency_key: IdempotencyKey = None) -> Repeatable:

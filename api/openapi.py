@@ -14,6 +14,7 @@ from definitions.api_submit import SubmitJob
 from definitions.api_system import Problem
 from definitions.job import Job
 
+VERSION = "0.1.0"
 REFERENCE = "#/components/schemas/{model}"
 HAND_READ = (SubmitJob, CreateTemplate, CreateSchedule, Problem, Job)  # bodies that routes read themselves
 
@@ -61,8 +62,8 @@ def _complete(document: dict[str, Any]) -> None:
             operation["responses"]["default"] = refusal
 
 
-def main() -> None:
-    """Write the description to standard output."""
+def document() -> dict[str, Any]:
+    """The description of this version's API. It needs no store, no engine and no settings."""
     from api.app import create_app
     from api.deps import ApiDeps
     from api.settings import ApiSettings
@@ -76,14 +77,18 @@ def main() -> None:
         logs=nothing,
         run_files=nothing,
         keys=nothing,
-        settings=ApiSettings(version="0.1.0"),
+        settings=ApiSettings(version=VERSION),
         now=nothing,
         sleep=nothing,
         worker_metrics=nothing,
     )
-    json.dump(create_app(deps).openapi(), sys.stdout, indent=2, ensure_ascii=False)
-    sys.stdout.write("\n")
+    return create_app(deps).openapi()
+
+
+def text() -> str:
+    """The description as docs/openapi.json holds it."""
+    return json.dumps(document(), indent=2, ensure_ascii=False) + "\n"
 
 
 if __name__ == "__main__":
-    main()
+    sys.stdout.write(text())

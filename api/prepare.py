@@ -62,12 +62,14 @@ def prepare(
     session: Session,
     parsed: Job | TemplateUse,
     body: SubmitJob,
+    action: Action = Action.CREATE,
     *,
     uploaded: bool = True,
     open_snapshot: bool = False,
 ) -> Prepared:
     """Render, name, place and settle the job, and find what it refers to. Reads only.
 
+    `action` is what the caller means to do with it, and must be allowed to do in the document's project.
     Clients look before they upload: `uploaded` False does not ask whether the snapshot that is named is there,
     `open_snapshot` does not even ask for one to be named.
     Raises PerdureError naming the field, the secret, the snapshot or the checkpoint that is at fault.
@@ -77,7 +79,7 @@ def prepare(
         parsed, template = _rendered(caller, session, parsed)
     if body.name is not None:
         parsed = named(parsed, body.name)
-    placed = place(caller, parsed)
+    placed = place(caller, parsed, action)
     submission = submission_of(body.submission)
     return complete(caller, session, placed, submission, template, uploaded=uploaded, open_snapshot=open_snapshot)
 
@@ -108,7 +110,7 @@ def complete(
     )
 
 
-def place(caller: Caller, job: Job) -> Job:
+def place(caller: Caller, job: Job, action: Action = Action.CREATE) -> Job:
     """The job in its project: the one the request names, or else the document's. Two that differ are refused."""
     declared = job.metadata.project if "project" in job.metadata.model_fields_set else None
     if declared is not None and caller.named and declared != caller.project:
@@ -119,7 +121,7 @@ def place(caller: Caller, job: Job) -> Job:
             remedy="Leave one of the two out, or make them the same.",
         )
     project = declared or caller.project
-    caller.require(Action.CREATE, ResourceKind.JOB, project=project)
+    caller.require(action, ResourceKind.JOB, project=project)
     return job.model_copy(update={"metadata": job.metadata.model_copy(update={"project": project})})
 
 

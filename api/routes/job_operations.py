@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Response
+from fastapi import APIRouter, Body, Depends
 from sqlalchemy.orm import Session
 
 from api.accept import cloned
@@ -29,65 +29,57 @@ HANDED_OVER: dict[int | str, dict[str, Any]] = {
 
 
 @router.post("/{job}:cancel", name="jobs.cancel", response_model=Operation, responses=HANDED_OVER)
-async def cancel(
-    caller: Operator, job: JobPath, request: Once, response: Response, body: Reasoned = None, if_match: IfMatch = None
-) -> Any:
+async def cancel(caller: Operator, job: JobPath, request: Once, body: Reasoned = None, if_match: IfMatch = None) -> Any:
     """End the job: SIGTERM, its grace period, SIGKILL to every descendant."""
     reason = body.reason if body else ""
     reply = await operate(caller, request, job, Verb.CANCEL, reason=reason, if_match=if_match)
-    return reply.send(response)
+    return reply.send()
 
 
 @router.post("/{job}:suspend", name="jobs.suspend", response_model=Operation, responses=HANDED_OVER)
 async def suspend(
-    caller: Operator, job: JobPath, request: Once, response: Response, body: Reasoned = None, if_match: IfMatch = None
+    caller: Operator, job: JobPath, request: Once, body: Reasoned = None, if_match: IfMatch = None
 ) -> Any:
     """Save a checkpoint, end the processes, keep the job."""
     reason = body.reason if body else ""
     reply = await operate(caller, request, job, Verb.SUSPEND, reason=reason, if_match=if_match)
-    return reply.send(response)
+    return reply.send()
 
 
 @router.post("/{job}:resume", name="jobs.resume", response_model=Operation, responses=HANDED_OVER)
-async def resume(
-    caller: Operator, job: JobPath, request: Once, response: Response, body: Reasoned = None, if_match: IfMatch = None
-) -> Any:
+async def resume(caller: Operator, job: JobPath, request: Once, body: Reasoned = None, if_match: IfMatch = None) -> Any:
     """Start a suspended job again, from its newest verified checkpoint."""
     reason = body.reason if body else ""
     reply = await operate(caller, request, job, Verb.RESUME, reason=reason, if_match=if_match)
-    return reply.send(response)
+    return reply.send()
 
 
 @router.post("/{job}:checkpoint", name="jobs.checkpoint", response_model=Operation, responses=HANDED_OVER)
 async def checkpoint(
-    caller: Operator, job: JobPath, request: Once, response: Response, body: Reasoned = None, if_match: IfMatch = None
+    caller: Operator, job: JobPath, request: Once, body: Reasoned = None, if_match: IfMatch = None
 ) -> Any:
     """Ask the running job to save now."""
     reason = body.reason if body else ""
     reply = await operate(caller, request, job, Verb.CHECKPOINT, reason=reason, if_match=if_match)
-    return reply.send(response)
+    return reply.send()
 
 
 @router.post("/{job}:extend", name="jobs.extend", response_model=Operation, responses=HANDED_OVER)
-async def extend(
-    caller: Operator, job: JobPath, request: Once, response: Response, body: ExtendJob, if_match: IfMatch = None
-) -> Any:
+async def extend(caller: Operator, job: JobPath, request: Once, body: ExtendJob, if_match: IfMatch = None) -> Any:
     """Give the job more running time."""
     try:
         by = parse_duration(body.by)
     except QuantityError as error:
         raise PerdureError("PD-1108", error.what, where="body.by", remedy=error.fix) from None
     reply = await operate(caller, request, job, Verb.EXTEND, reason=body.reason, if_match=if_match, extend_by=by)
-    return reply.send(response)
+    return reply.send()
 
 
 @router.post("/{job}:clone", name="jobs.clone", status_code=201, response_model=JobView)
-def clone(
-    caller: Creator, job: JobPath, request: Once, response: Response, body: Annotated[CloneJob | None, Body()] = None
-) -> Any:
+def clone(caller: Creator, job: JobPath, request: Once, body: Annotated[CloneJob | None, Body()] = None) -> Any:
     """Submit the stored document and snapshot again, with changes if wanted, from a checkpoint if wanted."""
 
     def work(session: Session) -> Reply:
         return cloned(caller, session, job_row(caller, session, job), body or CloneJob())
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()

@@ -43,18 +43,18 @@ Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.JOB))]
     openapi_extra=JOB_BODY,
     responses={200: {"model": Plan, "description": "With `dryRun=true`: what a submit would do."}},
 )
-def submit(caller: Creator, body: JobBody, request: Once, response: Response, dry_run: DryRun = False) -> Any:
+def submit(caller: Creator, body: JobBody, request: Once, dry_run: DryRun = False) -> Any:
     """Accept a job. It is accepted when this answers; it starts by itself shortly after."""
     parsed = read_job(body)
     if dry_run:
         with caller.reading() as session:
             plan = planned(caller, session, prepare(caller, session, parsed, body, uploaded=False))
-        return Reply.of(200, plan).send(response)
+        return Reply.of(200, plan).send()
 
     def work(session: Session) -> Reply:
         return accepted(caller, accept(caller, session, prepare(caller, session, parsed, body)))
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.post(":validate", name="jobs.validate", response_model=Validation, openapi_extra=JOB_BODY)
@@ -77,7 +77,7 @@ def render(caller: Creator, body: JobBody) -> Any:
 def diff(caller: Reader, body: JobBody) -> Any:
     """Compare a document with the newest job of its name."""
     with caller.reading() as session:
-        job = prepare(caller, session, read_job(body), body, uploaded=False, open_snapshot=True)
+        job = prepare(caller, session, read_job(body), body, Action.READ, uploaded=False, open_snapshot=True)
         return compared(caller, session, job)
 
 
@@ -88,14 +88,14 @@ def diff(caller: Reader, body: JobBody) -> Any:
     openapi_extra=JOB_BODY,
     responses={201: {"model": Applied, "description": "A job was created."}},
 )
-def apply(caller: Creator, body: JobBody, request: Once, response: Response) -> Any:
+def apply(caller: Creator, body: JobBody, request: Once) -> Any:
     """Submit unless the live job of that name has this very document.
 
     A live job with another document is a conflict that lists the fields.
     """
     parsed = read_job(body)
     reply = once(caller, request, lambda session: applied(caller, session, prepare(caller, session, parsed, body)))
-    return reply.send(response)
+    return reply.send()
 
 
 @router.get("", name="jobs.list", response_model=JobPage)

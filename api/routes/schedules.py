@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends
 from sqlalchemy.orm import Session
 
 from api.accept import accept, accepted
@@ -39,13 +39,13 @@ PREVIEW: dict[int | str, dict[str, Any]] = {
     openapi_extra=SCHEDULE_BODY,
     responses=PREVIEW,
 )
-def create(caller: Creator, body: ScheduleBody, request: Once, response: Response, dry_run: DryRun = False) -> Any:
+def create(caller: Creator, body: ScheduleBody, request: Once, dry_run: DryRun = False) -> Any:
     """Store a schedule; it runs by the clock from now on."""
     now = caller.deps.now()
     if dry_run:
         with caller.reading() as session:
             schedule, stored = prepare_schedule(caller, session, body)
-        return Reply.of(200, schedule_view(stored, schedule.spec.paused, now)).send(response)
+        return Reply.of(200, schedule_view(stored, schedule.spec.paused, now)).send()
 
     def work(session: Session) -> Reply:
         schedule, stored = prepare_schedule(caller, session, body)
@@ -55,7 +55,7 @@ def create(caller: Creator, body: ScheduleBody, request: Once, response: Respons
         view = schedule_view(stored, paused, now, created_at=row.created_at)
         return Reply.of(201, view, Location=f"/v1/schedules/{name}?project={project}")
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.get("", name="schedules.list", response_model=SchedulePage)
@@ -76,19 +76,19 @@ def get(caller: Reader, name: NamePath, accept: Accept = "") -> Any:
 
 
 @router.post("/{name}:pause", name="schedules.pause", response_model=ScheduleView)
-def pause(caller: Operator, name: NamePath, request: Once, response: Response) -> Any:
+def pause(caller: Operator, name: NamePath, request: Once) -> Any:
     """Submit nothing until it is resumed."""
-    return _set_paused(caller, name, request, True).send(response)
+    return _set_paused(caller, name, request, True).send()
 
 
 @router.post("/{name}:resume", name="schedules.resume", response_model=ScheduleView)
-def resume(caller: Operator, name: NamePath, request: Once, response: Response) -> Any:
+def resume(caller: Operator, name: NamePath, request: Once) -> Any:
     """Run by the clock again. Times that passed meanwhile are not made up for."""
-    return _set_paused(caller, name, request, False).send(response)
+    return _set_paused(caller, name, request, False).send()
 
 
 @router.post("/{name}:trigger", name="schedules.trigger", status_code=201, response_model=JobView)
-def trigger(caller: Operator, name: NamePath, request: Once, response: Response) -> Any:
+def trigger(caller: Operator, name: NamePath, request: Once) -> Any:
     """Submit its job once, now, whatever else runs, and even while it is paused."""
 
     def work(session: Session) -> Reply:
@@ -97,7 +97,7 @@ def trigger(caller: Operator, name: NamePath, request: Once, response: Response)
         job, submission = run_of(row, caller.deps.now())
         return accepted(caller, accept(caller, session, complete(caller, session, job, submission), schedule=name))
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.delete("/{name}", name="schedules.delete", status_code=204)

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends, Response
+from fastapi import APIRouter, Depends
 from sqlalchemy.orm import Session
 
 from api.access import Caller, Needs
@@ -22,7 +22,7 @@ Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.SECRET))]
 
 
 @router.post("", name="secrets.create", status_code=201, response_model=SecretView)
-def create(caller: Creator, body: CreateSecret, request: Once, response: Response) -> Any:
+def create(caller: Creator, body: CreateSecret, request: Once) -> Any:
     """Keep a value, encrypted."""
     value, deps = body.value.get_secret_value(), caller.deps
 
@@ -30,7 +30,7 @@ def create(caller: Creator, body: CreateSecret, request: Once, response: Respons
         row = secrets.create(session, deps.keys, caller.tenant, caller.project, body.name, value, deps.now())
         return Reply.of(201, secret_view(row))
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.get("", name="secrets.list", response_model=SecretPage)
@@ -43,7 +43,7 @@ def list_(caller: Lister, limit: Limit = None, cursor: Cursor = None) -> Any:
 
 
 @router.post("/{name}:rotate", name="secrets.rotate", response_model=SecretView)
-def rotate(caller: Rotator, name: NamePath, body: RotateSecret, request: Once, response: Response) -> Any:
+def rotate(caller: Rotator, name: NamePath, body: RotateSecret, request: Once) -> Any:
     """Replace the value. Attempts that start from now on get the new one."""
     value, deps = body.value.get_secret_value(), caller.deps
 
@@ -53,7 +53,7 @@ def rotate(caller: Rotator, name: NamePath, body: RotateSecret, request: Once, r
             raise caller.missing(ResourceKind.SECRET, name)
         return Reply.of(200, secret_view(row))
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.delete("/{name}", name="secrets.delete", status_code=204)

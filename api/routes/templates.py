@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Body, Depends, Query, Response
+from fastapi import APIRouter, Body, Depends, Query
 from sqlalchemy.orm import Session
 
 from api.access import Caller, Needs
@@ -32,7 +32,7 @@ Values = Annotated[RenderTemplate | None, Body()]
 
 
 @router.post("", name="templates.create", status_code=201, response_model=TemplateView, openapi_extra=TEMPLATE_BODY)
-def create(caller: Creator, body: TemplateBody, request: Once, response: Response) -> Any:
+def create(caller: Creator, body: TemplateBody, request: Once) -> Any:
     """Store a template.
 
     A changed document under a name that is there becomes its next version; the same one changes nothing.
@@ -47,7 +47,7 @@ def create(caller: Creator, body: TemplateBody, request: Once, response: Respons
         view = _whole(caller, session, row)
         return Reply.of(201, view, Location=f"/v1/templates/{name}?project={caller.project}")
 
-    return once(caller, request, work).send(response)
+    return once(caller, request, work).send()
 
 
 @router.get("", name="templates.list", response_model=TemplatePage)

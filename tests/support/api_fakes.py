@@ -1,0 +1,117 @@
+"""Stand-ins at the API's ports. They keep what they were asked and answer what a test tells them to."""
+
+import hashlib
+import io
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import BinaryIO
+
+from api.ports import KeptSnapshot, Line
+from definitions.attempt import AttemptRef
+from definitions.errors import PerdureError
+from definitions.facts import Requested
+from definitions.job_state import RequestOutcome
+from definitions.progress import ProgressPoint
+from definitions.states import Phase
+
+
+@dataclass
+class Clock:
+    """Time that passes when somebody sleeps. `then[n]` is called at the n-th sleep, to change the world meanwhile."""
+
+    at: datetime = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
+    slept: int = 0
+    then: dict[int, Callable[[], object]] = field(default_factory=dict)
+
+    def now(self) -> datetime:
+        return self.at
+
+    async def sleep(self, seconds: float) -> None:
+        self.at += timedelta(seconds=seconds)
+        self.slept += 1
+        if (happening := self.then.get(self.slept)) is not None:
+            happening()
+
+
+@dataclass
+class FakeOperator:
+    """Grants every request, or answers as `answer` says."""
+
+    asked: list[tuple[str, str, Requested]] = field(default_factory=list)
+    answer: Exception | RequestOutcome = field(
+        default_factory=lambda: RequestOutcome(phase=Phase.CANCELLING, reason="stopping")
+    )
+
+    async def request(self, tenant: str, job: str, request: Requested) -> RequestOutcome:
+        self.asked.append((tenant, job, request))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@dataclass
+class FakeBlobs:
+    stored: dict[str, bytes] = field(default_factory=dict)
+
+    def get(self, key: str) -> BinaryIO:
+        if key not in self.stored:
+            raise PerdureError("PD-3404", "there is no such object")
+        return io.BytesIO(self.stored[key])
+
+    def delete(self, key: str) -> bool:
+        return self.stored.pop(key, None) is not None
+
+
+@dataclass
+class FakeSnapshots:
+    """Takes any bytes whose sha256 is the name; real archives are the keeper's own tests."""
+
+    kept: dict[tuple[str, str, str], bytes] = field(default_factory=dict)
+
+    def keep(self, tenant: str, project: str, sha256: str, archive: BinaryIO) -> KeptSnapshot:
+        body = archive.read()
+        if hashlib.sha256(body).hexdigest() != sha256:
+            raise PerdureError("PD-3401", "the archive is not what its name says")
+        self.kept[(tenant, project, sha256)] = body
+        return KeptSnapshot(bytes=len(body), files=1, object_key=f"{tenant}/{project}/snapshots/{sha256}.tar.gz")
+
+
+@dataclass(frozen=True)
+class FakeLine:
+    at: datetime
+    text: str
+    cursor: str
+
+
+@dataclass
+class FakeLogs:
+    """Lines by (job, attempt, rank). A cursor is the number of lines before it."""
+
+    lines: dict[tuple[str, int, int], list[tuple[datetime, str]]] = field(default_factory=dict)
+
+    def read(
+        self,
+        ref: AttemptRef,
+        rank: int,
+        *,
+        cursor: str | None = None,
+        limit: int = 1000,
+        tail: int | None = None,
+        since: datetime | None = None,
+    ) -> Sequence[Line]:
+        written = self.lines.get((ref.job, ref.number, rank), [])
+        numbered = [FakeLine(at, text, str(number + 1)) for number, (at, text) in enumerate(written)]
+        if cursor is not None:
+            numbered = numbered[int(cursor) :]
+        elif tail is not None:
+            numbered = numbered[-tail:]
+        return [line for line in numbered if since is None or line.at >= since][:limit]
+
+
+@dataclass
+class FakeRunFiles:
+    points: dict[str, list[ProgressPoint]] = field(default_factory=dict)
+
+    def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
+        return self.points.get(job, [])
