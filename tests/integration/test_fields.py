@@ -1,5 +1,6 @@
 """What each field of a job does, seen from inside a job on a real control plane."""
 
+import itertools
 import json
 import socket
 import stat
@@ -222,14 +223,14 @@ http.server.HTTPServer(("127.0.0.1", port), Handler).serve_forever()
 @pytest.mark.parametrize("kind", ["file", "tcp", "http", "wrong-path"])
 def test_a_service_is_ready_when_its_probe_says_so(kind: str, stack: Stack) -> None:
     port = free_port()
-    probe: dict[str, Any] = {
+    probes: dict[str, dict[str, Any]] = {
         "file": {"file": "ready"},
         "tcp": {"tcpPort": port},
         "http": {"httpPort": port, "httpPath": "/ready"},
         "wrong-path": {"httpPort": port, "httpPath": "/other"},
-    }[kind]
+    }
     spec = python(SERVES, kind, str(port))
-    job = stack.submit({**spec, "mode": "service", "service": {"readiness": {**probe, "period": "100ms"}}})
+    job = stack.submit({**spec, "mode": "service", "service": {"readiness": {**probes[kind], "period": "100ms"}}})
     stack.until(job, ("Running",))
     assert not ready(stack, job)
     if kind == "wrong-path":
@@ -265,7 +266,7 @@ http.server.HTTPServer(("127.0.0.1", {port}), Handler).serve_forever()
     stack.until(job)
     began, first, *later = [float(line) for line in looks.read_text().split()]
     assert first - began >= 0.7  # the process itself needs a moment to start
-    gaps = [b - a for a, b in zip([first, *later], later, strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise([first, *later])]
     assert min(gaps) >= 0.3
     (attempt,) = stack.items(job, "attempts")
     assert not attempt["ranks"][0]["ready"]
@@ -279,7 +280,7 @@ def test_a_crashing_service_waits_longer_each_time_up_to_its_limit(stack: Stack,
     over = stack.until(job)
     assert over["phase"] == "Failed"
     moments = [float(line) for line in starts.read_text().split()]
-    gaps = [b - a for a, b in zip(moments, moments[1:], strict=False)]
+    gaps = [b - a for a, b in itertools.pairwise(moments)]
     assert len(moments) == 4
     assert gaps[0] >= 0.2
     assert gaps[1] >= 0.4
