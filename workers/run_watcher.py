@@ -1,7 +1,8 @@
-"""Looks into the run folders of running jobs once a second: progress and new checkpoints go to the store, old ones go.
+"""Looks at running jobs once a second: ranks, progress and new checkpoints go to the store, old checkpoints go.
 
 A job that runs for weeks must show its step, list its checkpoints and keep within its retention without an attempt
-having to end. Everything here is repeated from what lies on disk, so a crash loses nothing.
+having to end, and a service whether it is ready. Everything here is repeated from what lies on disk, so a crash loses
+nothing.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -17,15 +19,15 @@ from sqlalchemy.orm import Session
 from activities.effects import effect
 from activities.job import utc_now
 from activities.ports import Journal, PortError, Runtime
-from definitions.attempt import AttemptRef, CheckpointRecord
+from definitions.attempt import AttemptRef, CheckpointRecord, RankEvidence
 from definitions.job import Job
 from definitions.protocol import CHECKPOINT_FOLDER, PROGRESS_FILE
-from definitions.states import Phase
+from definitions.states import Mode, Phase
 from policies.job_plan import checkpoint_rules
 from policies.job_steps import attempt_token
 from policies.progress import parse_points, summarise
 from policies.retention import to_prune
-from store import checkpoints, jobs, system
+from store import attempts, checkpoints, jobs, system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
 
@@ -35,6 +37,7 @@ TAIL = 256 * 1024  # bytes of the progress file that are read: the newest points
 log = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int], ...]
+Evidence = tuple[str, tuple[RankEvidence, ...]]  # attempt token, ranks
 
 
 class RunWatcher:
@@ -49,6 +52,7 @@ class RunWatcher:
         self._now = now
         self._sizes: dict[str, int] = {}  # job -> size of its progress file when it was last read
         self._seen: dict[str, Signature] = {}  # job -> its checkpoint folders when they were last judged
+        self._ranks: dict[str, Evidence] = {}  # job -> what its ranks were seen to be, as it was last written
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until `stop` is set."""
@@ -66,11 +70,13 @@ class RunWatcher:
         """Look at every running job once."""
         running = self._running()
         present = {row.id for row in running}
-        for memory in (self._sizes, self._seen):
+        memories: tuple[dict[str, Any], ...] = (self._sizes, self._seen, self._ranks)
+        for memory in memories:
             for job in memory.keys() - present:
                 del memory[job]
         for row in running:
             ref = _ref(row)
+            self._evidence(row, ref)
             folder = self._runtime.run_folder(ref)
             if folder is not None:
                 self._progress(row, folder / PROGRESS_FILE)
@@ -84,6 +90,23 @@ class RunWatcher:
                 found += [row for row in page if row.phase in (Phase.RUNNING, Phase.SUSPENDING)]
                 after = page[-1].id
             return found
+
+    def _evidence(self, row: JobRow, ref: AttemptRef) -> None:
+        """A batch job's ranks are looked at once an attempt: they run, and their end is reported. A service's always."""
+        known = self._ranks.get(row.id)
+        if row.mode is Mode.BATCH and known is not None and known[0] == ref.token:
+            return
+        seen = self._runtime.observe(ref)
+        if not seen.exists or seen.ended or known == (ref.token, seen.ranks):
+            return
+
+        def write(session: Session) -> None:
+            locked = session.get(JobRow, row.id, with_for_update=True)
+            if locked is not None:
+                attempts.record_evidence(session, locked, seen)
+
+        transaction(self._engine, write)
+        self._ranks[row.id] = (ref.token, seen.ranks)
 
     def _progress(self, row: JobRow, file: Path) -> None:
         size = _size(file)
