@@ -92,7 +92,7 @@ class RunWatcher:
             return found
 
     def _evidence(self, row: JobRow, ref: AttemptRef) -> None:
-        """A batch job's ranks are looked at once an attempt: they run, and their end is reported. A service's always."""
+        """A batch job's ranks are looked at once an attempt (their end is reported), a service's always."""
         known = self._ranks.get(row.id)
         if row.mode is Mode.BATCH and known is not None and known[0] == ref.token:
             return
