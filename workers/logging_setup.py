@@ -10,7 +10,7 @@ import structlog
 
 # The engine's client attaches these to records of workflows and activities.
 ENGINE_FIELDS = ("temporal_workflow", "temporal_activity")
-NOISY = ("httpx", "httpcore", "alembic", "uvicorn.access")
+NOISY = ("httpx", "httpcore", "alembic", "uvicorn")
 
 
 def configure(process: str, level: str, stream: TextIO | None = None) -> None:

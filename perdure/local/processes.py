@@ -28,12 +28,13 @@ def identify(pid: int) -> Process | None:
 
 
 def command(pid: int) -> str:
-    """The command line as one string of at most 120 characters; empty when it cannot be read."""
+    """What a process runs, in few words: the module of one of ours, else the head of the command line; or nothing."""
     try:
-        words = (PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+        words = (PROC / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return ""
-    return b" ".join(word for word in words if word).decode(errors="replace")[:120]
+    ours = [word for word in words if word.startswith(("workers.", "perdure.local."))]
+    return ours[0] if ours else " ".join(word for word in words if word)[:80]
 
 
 def open_files(pid: int) -> Iterator[tuple[str, str]]:

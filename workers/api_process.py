@@ -1,0 +1,108 @@
+"""The API process: puts the API together and serves it on the loopback interface."""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import NoReturn
+
+import uvicorn
+from fastapi import FastAPI
+from sqlalchemy import Engine
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+
+from activities.adapters.local import LocalLogs
+from activities.adapters.objects_folder import FolderObjects
+from api.app import create_app
+from api.deps import ApiDeps
+from api.settings import ApiSettings, Limits
+from definitions.snapshot import SnapshotLimits
+from perdure.local.probes import NAMESPACE
+from store.engine import open_engine
+from store.sealing import load_keys
+from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredSnapshots, WorkerMetrics
+from workers.operator import TemporalJobOperator
+from workers.process import run
+from workers.settings import LOOPBACK, Settings
+
+BACKLOG = 512
+STREAMS_END_WITHIN = 5  # seconds for answers under way, once the process is asked to stop
+log = logging.getLogger(__name__)
+
+
+def main() -> NoReturn:
+    run("api", lambda settings: asyncio.run(serve(settings)))
+
+
+async def serve(settings: Settings) -> None:
+    """Answer requests until SIGTERM, then finish those under way and return."""
+    _ignore_repeats()
+    listener = listen(settings.api_port)
+    async with application(settings) as app:
+        server = uvicorn.Server(
+            uvicorn.Config(
+                app,
+                log_config=None,
+                access_log=False,  # the API logs each request itself, with its id
+                lifespan="off",
+                server_header=False,
+                timeout_graceful_shutdown=STREAMS_END_WITHIN,
+            )
+        )
+        log.info("serving on %s:%s", LOOPBACK, settings.api_port)
+        await server.serve(sockets=[listener])
+
+
+@asynccontextmanager
+async def application(settings: Settings) -> AsyncIterator[FastAPI]:
+    """The API with its real parts. It serves while the engine is away: what needs the engine says so."""
+    engine = open_engine(settings.database, durable=settings.synchronous == "full")
+    client = await Client.connect(
+        settings.temporal_address, namespace=NAMESPACE, data_converter=pydantic_data_converter, lazy=True
+    )
+    try:
+        yield create_app(dependencies(settings, engine, client))
+    finally:
+        engine.dispose()
+
+
+def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
+    objects = FolderObjects(settings.objects)
+    limits = Limits(snapshot=settings.snapshot_max_bytes)
+    return ApiDeps(
+        engine=engine,
+        operator=TemporalJobOperator(client, limits.operation),
+        blobs=StoredBlobs(objects),
+        snapshots=StoredSnapshots(objects, SnapshotLimits()),
+        logs=LocalLogs(settings.folder, objects),
+        run_files=LocalRunFiles(settings.runs),
+        keys=load_keys(os.environ, settings.secrets_key_file),
+        settings=ApiSettings(
+            version=version("perdure"),
+            public_url=settings.api_url,
+            ui_url=settings.ui_url,
+            namespace=NAMESPACE,
+            allowed_hosts=settings.allowed_hosts,
+            limits=limits,
+        ),
+        now=lambda: datetime.now(UTC),
+        sleep=asyncio.sleep,
+        worker_metrics=WorkerMetrics(f"{LOOPBACK}:{settings.metrics_port}"),
+    )
+
+
+def listen(port: int) -> socket.socket:
+    """A listening socket on the loopback interface, also while connections of an earlier process are closing down."""
+    return socket.create_server((LOOPBACK, port), backlog=BACKLOG, reuse_port=False)
+
+
+def _ignore_repeats() -> None:
+    """The server takes over SIGTERM while it serves, and raises it again when it is done: that must not end us."""
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: None)

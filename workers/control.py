@@ -1,0 +1,108 @@
+"""The worker process: workflows, activities, and the loops that start, report, watch and sweep."""
+
+import asyncio
+import logging
+import os
+import signal
+from collections.abc import AsyncIterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import NoReturn
+
+from temporalio.client import Client
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
+from temporalio.service import RPCError
+
+from perdure.local.probes import NAMESPACE
+from workers import registry
+from workers.namespace import ensure_namespace
+from workers.parts import Loop, Parts, opened_parts
+from workers.process import run
+from workers.settings import LOOPBACK, Settings
+
+RETRY_PAUSE = 0.5
+log = logging.getLogger(__name__)
+
+
+def main() -> NoReturn:
+    run("worker", lambda settings: asyncio.run(serve(settings)))
+
+
+async def serve(settings: Settings) -> None:
+    """Work until SIGTERM; then take no more, let running activities finish, and return."""
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
+    client = await connect(settings, stop)
+    if client is None:
+        return
+    threads = ThreadPoolExecutor(2 * settings.activities, "activity")
+    try:
+        with opened_parts(settings) as parts:
+            async with working(client, parts, settings, threads):
+                await _loops_until(stop, parts.loops(client))
+    finally:
+        # Not waited for: the workers have drained, and what still hangs ends with the process.
+        threads.shutdown(wait=False, cancel_futures=True)
+
+
+async def connect(settings: Settings, stop: asyncio.Event) -> Client | None:
+    """A client of a namespace that is ready for jobs, however long the engine is away; None when asked to stop."""
+    metrics = PrometheusConfig(
+        bind_address=f"{LOOPBACK}:{settings.metrics_port}",
+        counters_total_suffix=True,
+        unit_suffix=True,
+        durations_as_seconds=True,
+    )
+    runtime = Runtime(telemetry=TelemetryConfig(metrics=metrics))
+    while not stop.is_set():
+        try:
+            client = await Client.connect(
+                settings.temporal_address,
+                namespace=NAMESPACE,
+                data_converter=pydantic_data_converter,
+                runtime=runtime,
+            )
+            await ensure_namespace(client, settings.retention)
+            return client
+        except (RPCError, RuntimeError, TimeoutError) as error:  # RuntimeError: no connection
+            log.info("the engine does not answer yet: %s", error)
+        await _pause(stop, RETRY_PAUSE)
+    return None
+
+
+@asynccontextmanager
+async def working(client: Client, parts: Parts, settings: Settings, threads: ThreadPoolExecutor) -> AsyncIterator[None]:
+    """Serve every queue while the block runs, and say so in the ready file."""
+    queues = (registry.control(parts.journal), registry.local_cluster(parts.runtime, parts.journal))
+    async with AsyncExitStack() as stack:
+        for queue in queues:
+            await stack.enter_async_context(registry.worker(client, queue, settings, threads))
+        settings.worker_ready_file.write_text(f"{os.getpid()}\n")
+        log.info("working on %s", ", ".join(queue.name for queue in queues))
+        try:
+            yield
+        finally:
+            settings.worker_ready_file.unlink(missing_ok=True)
+            log.info("draining")
+
+
+async def _loops_until(stop: asyncio.Event, loops: Sequence[Loop]) -> None:
+    """Run the loops until `stop`. One that fails ends the process: it starts afresh, and nothing is half alive."""
+    async with asyncio.TaskGroup() as group:
+        for loop in loops:
+            group.create_task(_run(loop, stop))
+
+
+async def _run(loop: Loop, stop: asyncio.Event) -> None:
+    await loop(stop)
+    if not stop.is_set():
+        raise RuntimeError(f"{loop} ended by itself")
+
+
+async def _pause(stop: asyncio.Event, seconds: float) -> None:
+    try:
+        await asyncio.wait_for(stop.wait(), seconds)
+    except TimeoutError:
+        return

@@ -1,0 +1,66 @@
+"""What the worker process is put together from: store, runtime, objects, and the loops beside them."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Engine
+from temporalio.client import Client
+
+from activities.adapters.journal import SqlJournal
+from activities.adapters.local import LocalRuntime
+from activities.adapters.objects_folder import FolderObjects
+from activities.adapters.secrets import SqlSecrets
+from activities.ports import Journal, ObjectStore, Runtime
+from store.engine import open_engine
+from store.migrate import check_engine
+from store.sealing import load_keys
+from workers.registry import CONTROL
+from workers.reporter import Reporter
+from workers.run_watcher import RunWatcher
+from workers.settings import Settings
+from workers.starter import Starter
+from workers.sweeper import Sweeper
+
+Loop = Callable[[asyncio.Event], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The ports' adapters, as this process uses them."""
+
+    settings: Settings
+    engine: Engine
+    objects: ObjectStore
+    runtime: Runtime
+    journal: Journal
+
+    def loops(self, client: Client) -> Sequence[Loop]:
+        """What runs beside the workers, each until its event is set."""
+        starter = Starter(
+            self.engine,
+            client,
+            task_queue=CONTROL,
+            heartbeat=self.settings.heartbeat,
+            safety_poll=self.settings.safety_poll,
+        )
+        reporter = Reporter(self.runtime, client)
+        watcher = RunWatcher(self.engine, self.runtime, self.journal)
+        sweeper = Sweeper(self.engine, self.runtime, self.objects)
+        return (starter.run, reporter.run, watcher.run, sweeper.run)
+
+
+@contextmanager
+def opened_parts(settings: Settings) -> Iterator[Parts]:
+    """The embedded parts: a database, a folder, this machine. Raises PerdureError when one cannot be used."""
+    engine = open_engine(settings.database, durable=settings.synchronous == "full")
+    try:
+        check_engine(engine)
+        objects = FolderObjects(settings.objects)
+        secrets = SqlSecrets(engine, load_keys(os.environ, settings.secrets_key_file))
+        runtime = LocalRuntime(settings.folder, secrets, objects)
+        yield Parts(settings, engine, objects, runtime, SqlJournal(engine))
+    finally:
+        engine.dispose()
