@@ -7,11 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import delete, func, select, update
+from sqlalchemy import Select, delete, func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from definitions.states import FailureClass, Phase
-from store import snapshots
+from store import checkpoints, snapshots
+from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
 from store.tables_jobs import ArtifactRow, JobRow
 from store.tables_library import SnapshotRow
@@ -64,30 +65,60 @@ def ended_unplanned(session: Session, limit: int) -> list[JobRow]:
     return list(session.scalars(query.order_by(JobRow.ended_at).limit(limit)))
 
 
-def expired_jobs(session: Session, now: datetime, limit: int) -> list[JobRow]:
-    """Jobs past their time that are not deleted."""
+def plan_cleanup(
+    session: Session, job: str, now: datetime, expires_at: datetime | None, artifacts_expire_at: datetime | None
+) -> None:
+    """Store when an ended job and its artifacts go. Safe to repeat: the first plan stands."""
+    mine = (JobRow.id == job, JobRow.cleanup_planned_at.is_(None))
+    plan = {"cleanup_planned_at": now, "expires_at": expires_at, "artifacts_expire_at": artifacts_expire_at}
+    changed(session, update(JobRow).where(*mine).values(**plan))
+
+
+def expired_jobs(session: Session, now: datetime, limit: int, after: JobRow | None = None) -> list[JobRow]:
+    """Jobs past their time that are not deleted, by id, from the one after `after` on."""
     query = select(JobRow).where(JobRow.expires_at <= now, JobRow.deleted_at.is_(None))
-    return list(session.scalars(query.order_by(JobRow.expires_at).limit(limit)))
+    return _jobs_after(session, query, limit, after)
 
 
-def deleted_jobs(session: Session, limit: int) -> list[JobRow]:
-    """Deleted jobs whose remains have not been removed yet."""
+def deleted_jobs(session: Session, limit: int, after: JobRow | None = None) -> list[JobRow]:
+    """Deleted jobs whose remains have not been removed yet, by id, from the one after `after` on."""
     query = select(JobRow).where(JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
-    return list(session.scalars(query.order_by(JobRow.deleted_at).limit(limit)))
+    return _jobs_after(session, query, limit, after)
 
 
-def expired_artifacts(session: Session, now: datetime, limit: int) -> list[ArtifactRow]:
-    """Artifacts past their time, of jobs that are not deleted."""
-    theirs = ArtifactRow.job == JobRow.id
+def mark_purged(session: Session, job: JobRow, now: datetime) -> None:
+    """Say that everything a deleted job left is gone; its rows stay as a trace. Safe to repeat."""
+    row = session.get_one(JobRow, job.id, with_for_update=True)
+    checkpoints.mark_all_deleted(session, row, now)
+    gone = update(ArtifactRow).where(ArtifactRow.job == row.id, ArtifactRow.deleted_at.is_(None))
+    changed(session, gone.values(deleted_at=now))
+    row.purged_at = row.purged_at or now
+
+
+def expired_artifacts(
+    session: Session, now: datetime, limit: int, after: ArtifactRow | None = None
+) -> list[ArtifactRow]:
+    """Artifacts past their time, of jobs that are not deleted, in a fixed order, from the one after `after` on."""
+    key = (ArtifactRow.job, ArtifactRow.path, ArtifactRow.attempt)
     due = (JobRow.artifacts_expire_at <= now, JobRow.deleted_at.is_(None), ArtifactRow.deleted_at.is_(None))
-    query = select(ArtifactRow).join(JobRow, theirs).where(*due)
-    return list(session.scalars(query.order_by(ArtifactRow.job, ArtifactRow.path, ArtifactRow.attempt).limit(limit)))
+    query = select(ArtifactRow).join(JobRow, ArtifactRow.job == JobRow.id).where(*due)
+    if after is not None:
+        query = query.where(tuple_(*key) > typed(key, (after.job, after.path, after.attempt)))
+    return list(session.scalars(query.order_by(*key).limit(limit)))
 
 
-def unused_snapshots(session: Session, since: datetime, limit: int) -> list[SnapshotRow]:
-    """Snapshots that no job names any more and nobody touched since. Look again under lock before removing one."""
+def unused_snapshots(
+    session: Session, since: datetime, limit: int, after: SnapshotRow | None = None
+) -> list[SnapshotRow]:
+    """Snapshots that no job names any more and nobody touched since, in a fixed order, from the one after `after` on.
+
+    Look again under lock (`snapshots.lock_unused`) before removing one.
+    """
+    key = (SnapshotRow.tenant, SnapshotRow.project, SnapshotRow.sha256)
     query = select(SnapshotRow).where(*snapshots.unused(since))
-    return list(session.scalars(query.order_by(SnapshotRow.last_used_at).limit(limit)))
+    if after is not None:
+        query = query.where(tuple_(*key) > typed(key, (after.tenant, after.project, after.sha256)))
+    return list(session.scalars(query.order_by(*key).limit(limit)))
 
 
 def forget_requests(session: Session, before: datetime) -> int:
@@ -99,3 +130,9 @@ def secrets_sealed_otherwise(session: Session, key_id: str, limit: int) -> list[
     """Secrets that another key than this one sealed: those to reseal before that key is thrown away."""
     query = select(SecretRow).where(SecretRow.key_id != key_id, SecretRow.deleted_at.is_(None))
     return list(session.scalars(query.limit(limit)))
+
+
+def _jobs_after(session: Session, query: Select[JobRow], limit: int, after: JobRow | None) -> list[JobRow]:
+    if after is not None:
+        query = query.where(JobRow.id > after.id)
+    return list(session.scalars(query.order_by(JobRow.id).limit(limit)))
