@@ -53,28 +53,43 @@ class Ranks:
             while len(joined) < size - 1:
                 peer, _ = server.accept()
                 peer.settimeout(self._timeout)
-                token, rank = HELLO.unpack(_read(peer, HELLO.size))
-                if token == self._hello and 0 < rank < size:
+                rank = self._rank_of(peer)
+                if rank is not None and 0 < rank < size:
                     joined[rank] = peer
                 else:
                     peer.close()
         return [joined[rank] for rank in sorted(joined)]
 
+    def _rank_of(self, peer: socket.socket) -> int | None:
+        """Who has connected; None when it is nobody of this attempt."""
+        try:
+            token, rank = HELLO.unpack(_read(peer, HELLO.size))
+        except OSError:
+            return None
+        return rank if token == self._hello else None
+
     def _join(self, address: tuple[str, int]) -> socket.socket:
         ends = time.monotonic() + self._timeout
         while True:
             try:
-                peer = socket.create_connection(address, timeout=self._timeout)
-                break
+                peer = _connect(address, self._timeout)
+                peer.sendall(HELLO.pack(self._hello, self._rank))
+                return peer
             except ConnectionRefusedError:  # rank 0 is not there yet
                 if time.monotonic() > ends:
                     raise
                 time.sleep(0.05)
-        peer.sendall(HELLO.pack(self._hello, self._rank))
-        return peer
 
     def _receive(self, peer: socket.socket, like: Floats) -> Floats:
         return np.frombuffer(_read(peer, like.nbytes), dtype=like.dtype).reshape(like.shape)
+
+
+def _connect(address: tuple[str, int], timeout: float) -> socket.socket:
+    peer = socket.create_connection(address, timeout=timeout)
+    if peer.getsockname() == peer.getpeername():  # without a listener TCP may connect a high port to itself
+        peer.close()
+        raise ConnectionRefusedError("nobody listens yet")
+    return peer
 
 
 def _read(peer: socket.socket, size: int) -> bytes:

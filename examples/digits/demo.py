@@ -19,7 +19,7 @@ from demo_stage import DemoFailed, Plane, control_plane, processes_of
 from rich.console import Console
 from rich.table import Table
 
-from perdure.client import Client, Run
+from perdure.client import Run
 from perdure.errors import PerdureError
 
 HERE = Path(__file__).resolve().parent
@@ -53,23 +53,22 @@ def main() -> NoReturn:
 
 
 def _play(plane: Plane) -> None:
-    with Client.from_config(plane.home) as client:
-        console.print("\n[bold]1. An undisturbed run[/], to know what should come out")
-        calm = plane.submit(client, _document("digits-undisturbed", step_seconds=0.0), HERE)
-        expected = _result(plane, calm)
-        console.print(f"   weights {expected['sha256']}, test accuracy {expected['accuracy']:.4f}")
+    console.print("\n[bold]1. An undisturbed run[/], to know what should come out")
+    calm = plane.submit(_document("digits-undisturbed", step_seconds=0.0), HERE)
+    expected = _result(plane, calm)
+    console.print(f"   weights {expected['sha256']}, test accuracy {expected['accuracy']:.4f}")
 
-        console.print("\n[bold]2. The same run, disturbed[/]")
-        run = plane.submit(client, _document("digits", step_seconds=0.04), HERE)
-        _kill_worker(plane, run)
-        _kill_engine(plane, run)
-        killed_at = _kill_rank(plane, run)
-        found = _result(plane, run)
+    console.print("\n[bold]2. The same run, disturbed[/]")
+    run = plane.submit(_document("digits", step_seconds=0.04), HERE)
+    _kill_worker(plane, run)
+    _kill_engine(plane, run)
+    killed_at = _kill_rank(plane, run)
+    found = _result(plane, run)
 
-        console.print("\n[bold]3. What became of it[/]")
-        _check_attempts(run, killed_at)
-        _check_result(found, expected)
-        _show(plane, run)
+    console.print("\n[bold]3. What became of it[/]")
+    _check_attempts(run, killed_at)
+    _check_result(found, expected)
+    _show(plane, run)
 
 
 def _document(name: str, step_seconds: float) -> dict[str, Any]:

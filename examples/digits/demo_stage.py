@@ -32,13 +32,14 @@ class Plane:
 
     def __init__(self, console: Console, home: Path, environment: dict[str, str]) -> None:
         self.home = home
+        self.client = Client.from_config(home)
         self.api: str = json.loads((home / "endpoint.json").read_text())["api"]
         self._console = console
         self._environment = environment
         self._runs: list[Run] = []
 
-    def submit(self, client: Client, document: dict[str, Any], folder: Path) -> Run:
-        run = client.submit(document, folder=folder)
+    def submit(self, document: dict[str, Any], folder: Path) -> Run:
+        run = self.client.submit(document, folder=folder)
         self._runs.append(run)
         self._console.print(f"   submitted {run.view.name} ({run.id}), {run.view.ranks} ranks")
         return run
@@ -117,6 +118,7 @@ def control_plane(console: Console, home: Path | None) -> Iterator[Plane]:
             plane.end_jobs()
         except PerdureError as error:
             console.print(f"Jobs could not be ended: {error}", style="red")
+        plane.client.close()
         if home is not None:
             perdure("down", environment=environment)
 
