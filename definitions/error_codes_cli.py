@@ -183,5 +183,5 @@ register(
     400,
     Exit.USAGE,
     "The file exists already, its folder does not, or it may not be written.",
-    "Name another file with --output, or remove the one that is there.",
+    "Name another file with --to, or remove the one that is there.",
 )

@@ -172,7 +172,7 @@ NO_DESTINATION = Code(
     "Nowhere to write",
     Exit.USAGE,
     "The file exists already, its folder does not, or it may not be written.",
-    "Name another file with --output, or remove the one that is there.",
+    "Name another file with --to, or remove the one that is there.",
 )
 
 ALL = tuple(value for value in list(globals().values()) if isinstance(value, Code))

@@ -57,7 +57,10 @@ class SnapshotRefused(PerdureError):
 
 
 class PerdureApiError(PerdureError):
-    """The API refused. `code`, `detail`, `where` and `remedy` are the server's own words; `status` is HTTP's."""
+    """The API refused. `code`, `detail`, `where` and `remedy` are the server's own words; `status` is HTTP's.
+
+    `page` is the address of the page about the code; `request_id` finds the request in the server's log.
+    """
 
     def __init__(
         self,
@@ -70,12 +73,14 @@ class PerdureApiError(PerdureError):
         status: int = 0,
         title: str = "",
         request_id: str | None = None,
+        page: str | None = None,
         errors: Sequence[PerdureApiError] = (),
     ) -> None:
         super().__init__(Code(code, title or code, Exit.SERVER, "", remedy or ""), detail, where=where)
         self.exit_code = int(exit_code)
         self.status = status
         self.request_id = request_id
+        self.page = page
         self.errors = tuple(errors)
 
     @classmethod
@@ -94,6 +99,7 @@ class PerdureApiError(PerdureError):
             status=status,
             title=str(problem.get("title") or ""),
             request_id=_text(problem.get("requestId")),
+            page=_text(problem.get("type")),
             errors=[cls.from_problem(each, status) for each in nested],
         )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from types import TracebackType
@@ -14,7 +15,7 @@ from perdure.client import config, wire
 from perdure.client._models import JobView, Plan
 from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
-from perdure.client.exchange import Target, exchange
+from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -28,9 +29,18 @@ T = TypeVar("T")
 class AsyncClient:
     """The twin of `Client`: the same verbs, to be awaited. Close it, or use it in an `async with`."""
 
-    def __init__(self, url: str, key: str | None = None, *, project: str | None = None, timeout: float = 30.0) -> None:
-        """`timeout`: seconds without an answer after which a request is given up, and perhaps tried again."""
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        project: str | None = None,
+        timeout: float = 30.0,
+        tries: int = TRIES,
+    ) -> None:
+        """`timeout`: seconds without an answer after which a request is given up; `tries`: how often it is sent."""
         self.target = Target(url, key, project)
+        self.tries = tries
         self._http = httpx.AsyncClient(timeout=timeout, trust_env=wire.trusts_environment(url))
         self.system: System[AsyncClient] = System(self)
         self.jobs: Jobs[AsyncClient] = Jobs(self)
@@ -40,18 +50,21 @@ class AsyncClient:
         self.snapshots: Snapshots[AsyncClient] = Snapshots(self)
 
     @classmethod
-    def from_env(cls, environment: Mapping[str, str] | None = None, *, timeout: float = 30.0) -> Self:
-        """A client for PERDURE_API_URL, PERDURE_API_KEY and PERDURE_PROJECT, else for this machine's control plane."""
-        return cls._to(config.from_environment(environment), timeout)
+    def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:
+        """A client for PERDURE_API_URL, PERDURE_API_KEY and PERDURE_PROJECT, else for this machine's control plane.
+
+        `settings` as of the class: `project`, `timeout`, `tries`. Raises PerdureError PD-2906 for unusable ones.
+        """
+        return cls._to(config.from_environment(environment), settings)
 
     @classmethod
-    def from_config(cls, home: Path | None = None, *, timeout: float = 30.0) -> Self:
+    def from_config(cls, home: Path | None = None, **settings: Any) -> Self:
         """A client for the control plane whose state is in `home` (PERDURE_HOME, else `~/.perdure`)."""
-        return cls._to(config.from_home(home or config.home_folder({})), timeout)
+        return cls._to(config.from_home(home or config.home_folder(os.environ)), settings)
 
     @classmethod
-    def _to(cls, target: Target, timeout: float) -> Self:
-        return cls(target.url, target.key, project=target.project, timeout=timeout)
+    def _to(cls, target: Target, settings: dict[str, Any]) -> Self:
+        return cls(target.url, target.key, **{"project": target.project, **settings})
 
     async def __aenter__(self) -> Self:
         return self
@@ -94,7 +107,7 @@ class AsyncClient:
 
     async def call(self, call: Call[T]) -> T:
         """Send one call and read its answer."""
-        return await self.run(exchange(self.target, call))
+        return await self.run(exchange(self.target, call, self.tries))
 
     async def iterate(self, items: Items[T]) -> AsyncIterator[T]:
         """Go over all pages of a list, or follow a stream until it ends."""

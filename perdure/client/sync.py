@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -14,7 +15,7 @@ from perdure.client import config, wire
 from perdure.client._models import JobView, Plan
 from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
-from perdure.client.exchange import Target, exchange
+from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -34,9 +35,18 @@ class Client:
             print(run.wait().phase)
     """
 
-    def __init__(self, url: str, key: str | None = None, *, project: str | None = None, timeout: float = 30.0) -> None:
-        """`timeout`: seconds without an answer after which a request is given up, and perhaps tried again."""
+    def __init__(
+        self,
+        url: str,
+        key: str | None = None,
+        *,
+        project: str | None = None,
+        timeout: float = 30.0,
+        tries: int = TRIES,
+    ) -> None:
+        """`timeout`: seconds without an answer after which a request is given up; `tries`: how often it is sent."""
         self.target = Target(url, key, project)
+        self.tries = tries
         self._http = httpx.Client(timeout=timeout, trust_env=wire.trusts_environment(url))
         self.system: System[Client] = System(self)
         self.jobs: Jobs[Client] = Jobs(self)
@@ -46,18 +56,21 @@ class Client:
         self.snapshots: Snapshots[Client] = Snapshots(self)
 
     @classmethod
-    def from_env(cls, environment: Mapping[str, str] | None = None, *, timeout: float = 30.0) -> Self:
-        """A client for PERDURE_API_URL, PERDURE_API_KEY and PERDURE_PROJECT, else for this machine's control plane."""
-        return cls._to(config.from_environment(environment), timeout)
+    def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:
+        """A client for PERDURE_API_URL, PERDURE_API_KEY and PERDURE_PROJECT, else for this machine's control plane.
+
+        `settings` as of the class: `project`, `timeout`, `tries`. Raises PerdureError PD-2906 for unusable ones.
+        """
+        return cls._to(config.from_environment(environment), settings)
 
     @classmethod
-    def from_config(cls, home: Path | None = None, *, timeout: float = 30.0) -> Self:
+    def from_config(cls, home: Path | None = None, **settings: Any) -> Self:
         """A client for the control plane whose state is in `home` (PERDURE_HOME, else `~/.perdure`)."""
-        return cls._to(config.from_home(home or config.home_folder({})), timeout)
+        return cls._to(config.from_home(home or config.home_folder(os.environ)), settings)
 
     @classmethod
-    def _to(cls, target: Target, timeout: float) -> Self:
-        return cls(target.url, target.key, project=target.project, timeout=timeout)
+    def _to(cls, target: Target, settings: dict[str, Any]) -> Self:
+        return cls(target.url, target.key, **{"project": target.project, **settings})
 
     def __enter__(self) -> Self:
         return self
@@ -102,7 +115,7 @@ class Client:
 
     def call(self, call: Call[T]) -> T:
         """Send one call and read its answer."""
-        return self.run(exchange(self.target, call))
+        return self.run(exchange(self.target, call, self.tries))
 
     def iterate(self, items: Items[T]) -> Iterator[T]:
         """Go over all pages of a list, or follow a stream until it ends."""

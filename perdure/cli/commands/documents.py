@@ -1,0 +1,75 @@
+"""Documents: apply, validate, render, diff."""
+
+from __future__ import annotations
+
+import typer
+
+from perdure.cli import options as given
+from perdure.cli import session
+from perdure.cli.output import Out
+from perdure.cli.verb import command
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands."""
+    command(app, "apply", "perdure apply -f job.yaml", "perdure apply -f job.yaml --wait", shows="JobView")(apply)
+    command(app, "validate", "perdure validate -f job.yaml", shows="Validation")(validate)
+    command(app, "render", "perdure render -f job.yaml > whole.yaml", shows="Rendered")(render)
+    command(app, "diff", "perdure diff -f job.yaml", shows="Diff")(diff)
+
+
+def apply(
+    file: given.File,
+    follow: given.Follow = False,
+    wait: given.Wait = False,
+    propagate_exit: given.PropagateExit = False,
+    dry_run: given.DryRun = False,
+    yes: given.Yes = False,
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
+) -> None:
+    """Submit what a file describes, unless the live job of that name is this very one.
+
+    A live job of that name that differs is a conflict, which lists the fields. The file may also hold a template or a
+    schedule. The plan is shown first, on standard error.
+    """
+    from perdure.cli import submitting
+
+    out = Out.of(json, output)
+    after = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)
+    with session.client(project) as client:
+        status = submitting.apply(client, file, out, after, dry_run=dry_run, yes=yes)
+    raise typer.Exit(status)
+
+
+def validate(
+    file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
+) -> None:
+    """Check a job's file as a submit would: every fault with its line, and what to write instead."""
+    from perdure.cli.document_views import VALIDATION
+    from perdure.client.submitting import request
+
+    with session.client(project) as client:
+        Out.of(json, output).one(client.jobs.validate(request(file)), VALIDATION)
+
+
+def render(
+    file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
+) -> None:
+    """Print a job's document with every default filled in."""
+    from perdure.cli.template_view import RENDERED
+    from perdure.client.submitting import request
+
+    with session.client(project) as client:
+        Out.of(json, output).one(client.jobs.render(request(file)), RENDERED)
+
+
+def diff(file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None) -> None:
+    """Compare a job's file, and the folder it would run in, with the newest job of its name."""
+    from perdure.cli.document_views import DIFF
+    from perdure.client.submitting import drafting, request
+
+    with session.client(project) as client:
+        draft = client.run(drafting(request(file)))
+        Out.of(json, output).one(client.jobs.diff(draft.body), DIFF)

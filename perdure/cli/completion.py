@@ -1,0 +1,41 @@
+"""Names for completion in the shell, from the API as it is now. When anything goes wrong there is nothing to offer."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from perdure.client import Client
+
+TIMEOUT = 1.0  # seconds: whoever presses the key is waiting
+MOST = 100
+
+
+def jobs() -> list[str]:
+    return _names(lambda client: (job.name for job in client.jobs.list(limit=MOST).items))
+
+
+def templates() -> list[str]:
+    return _names(lambda client: (each.name for each in client.templates.list(limit=MOST).items))
+
+
+def secrets() -> list[str]:
+    return _names(lambda client: (each.name for each in client.secrets.list(limit=MOST).items))
+
+
+def schedules() -> list[str]:
+    return _names(lambda client: (each.name for each in client.schedules.list(limit=MOST).items))
+
+
+def _names(ask: Callable[[Client], Iterable[str]]) -> list[str]:
+    from httpx import HTTPError
+
+    from perdure.client import Client
+    from perdure.errors import PerdureError
+
+    try:
+        with Client.from_env(timeout=TIMEOUT, tries=1) as client:
+            return list(dict.fromkeys(ask(client)))
+    except (PerdureError, HTTPError):
+        return []

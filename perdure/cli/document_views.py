@@ -1,0 +1,34 @@
+"""What checking and comparing a document shows."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from perdure.cli.output import Column, Shape
+
+
+def _validation(found: Any) -> list[tuple[str, str]]:
+    return [("valid", found.name), ("warnings", "\n".join(found.warnings))]
+
+
+def _diff(found: Any) -> str:
+    if found.job is None:
+        return "there is no job of that name; it would be new"
+    state = "is live" if found.live else "has ended"
+    if not found.changes:
+        return f"no difference from job {found.job}, which {state}"
+    lines = [f"{len(found.changes)} differences from job {found.job}, which {state}:"]
+    for change in found.changes:
+        lines += [f"  {change.path}", f"    - {_value(change.before)}", f"    + {_value(change.after)}"]
+    return "\n".join(lines)
+
+
+def _value(value: Any) -> str:
+    return "(not there)" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+VALIDATION = Shape(
+    columns=(Column("NAME", lambda found: found.name),), name=lambda found: found.name, lines=_validation
+)
+DIFF = Shape(columns=(Column("JOB", lambda found: found.job or ""),), name=lambda found: found.job or "", text=_diff)

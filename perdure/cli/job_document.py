@@ -1,0 +1,113 @@
+"""From the flags of `perdure run` to a Job document. Pure; the API judges what it is given."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import PurePath
+from typing import Any
+
+from perdure.codes import USAGE
+from perdure.errors import PerdureError
+
+SECRET = "secret:"
+LAUNCHERS = frozenset(
+    {"python", "python3", "bash", "sh", "env", "torchrun", "mpirun", "uv", "poetry", "conda", "run", "exec"}
+)
+LONGEST_NAME = 63
+SUFFIX_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
+
+
+@dataclass(frozen=True)
+class Flags:
+    """What was given to `perdure run`; None is what was left out, and left to the API."""
+
+    command: Sequence[str] = ()
+    name: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    env: Mapping[str, str] = field(default_factory=dict)
+    nodes: int | None = None
+    processes_per_node: int | None = None
+    gpus: int | None = None
+    timeout: str | None = None
+    retries: int | None = None
+    checkpoint_every: str | None = None
+    grace: str | None = None
+    hang_after: str | None = None
+    framework: str | None = None
+    workdir: str | None = None
+    mode: str | None = None
+    readiness_file: str | None = None
+    readiness_tcp: int | None = None
+    readiness_http: int | None = None
+    readiness_path: str | None = None
+
+
+def document(flags: Flags, name: str) -> dict[str, Any]:
+    """The Job document that says what the flags say, and nothing else."""
+    readiness = {
+        "file": flags.readiness_file,
+        "tcpPort": flags.readiness_tcp,
+        "httpPort": flags.readiness_http,
+        "httpPath": flags.readiness_path,
+    }
+    spec = {
+        "mode": flags.mode,
+        "command": list(flags.command),
+        "env": {key: _env(value) for key, value in flags.env.items()},
+        "workdir": {"mode": flags.workdir},
+        "nodes": flags.nodes,
+        "processesPerNode": flags.processes_per_node,
+        "resources": {"gpus": flags.gpus},
+        "distributed": {"framework": flags.framework},
+        "timeout": flags.timeout,
+        "gracePeriod": flags.grace,
+        "retry": {"limit": flags.retries},
+        "checkpoints": {"every": flags.checkpoint_every},
+        "progress": {"hangAfter": flags.hang_after},
+        "service": {"readiness": readiness},
+    }
+    metadata = {"name": name, "labels": dict(flags.labels)}
+    return {"apiVersion": "perdure/v1", "kind": "Job", "metadata": _given(metadata), "spec": _given(spec)}
+
+
+def changed_by(flags: Flags) -> list[str]:
+    """The flags that describe a job, of those that were given: a template says all that itself."""
+    plain = {name: getattr(flags, name) for name in Flags.__dataclass_fields__ if name != "name"}
+    return [f"--{name.replace('_', '-')}" if name != "command" else "a command" for name, at in plain.items() if at]
+
+
+def name_from(command: Sequence[str]) -> str:
+    """A name for a command: that of the first word that is neither a launcher nor an option, without its ending."""
+    words = [PurePath(word).stem for word in command if not word.startswith("-")]
+    named = next((word for word in words if word not in LAUNCHERS and not word.startswith("python3.")), "job")
+    cleaned = re.sub(r"[^a-z0-9]+", "-", named.lower())[: LONGEST_NAME - 5].strip("-")
+    return cleaned or "job"
+
+
+def distinct(name: str) -> str:
+    """The name with a few random letters behind it."""
+    return f"{name}-{''.join(secrets.choice(SUFFIX_LETTERS) for _ in range(4))}"
+
+
+def check_command(flags: Flags, template: str | None) -> None:
+    """A run has a command or a template, one of the two. Raises PerdureError PD-2901."""
+    if template is None and not flags.command:
+        raise PerdureError(USAGE, "there is nothing to run: no command behind -- and no --template", where="run")
+    given = changed_by(flags)
+    if template is not None and given:
+        detail = f"--template says what to run, and {', '.join(given)} would say it again"
+        remedy = "Give the template's parameters with --set, or leave --template out."
+        raise PerdureError(USAGE, detail, where="--template", remedy=remedy)
+
+
+def _env(value: str) -> str | dict[str, str]:
+    return {"secret": value.removeprefix(SECRET)} if value.startswith(SECRET) else value
+
+
+def _given(node: dict[str, Any]) -> dict[str, Any]:
+    """The object without what was left out, and without objects in which everything was."""
+    kept = {key: _given(value) if isinstance(value, dict) else value for key, value in node.items()}
+    return {key: value for key, value in kept.items() if value is not None and value != {}}

@@ -1,0 +1,74 @@
+"""The plan of a submit, for people: what would run, where, with what, and how failures would be met."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any
+
+from perdure.cli.humane import size
+from perdure.cli.output import Column, Shape
+
+if TYPE_CHECKING:
+    from perdure.client._models import Plan
+    from perdure.client.submitting import Draft
+
+
+def plan_lines(plan: Plan, draft: Draft) -> list[tuple[str, str]]:
+    """The plan as properties. What it says of the folder comes from the draft, which has looked at it."""
+    return [
+        ("name", f"{plan.name} in project {plan.project}"),
+        ("template", plan.template or ""),
+        ("command", shlex.join(plan.command)),
+        ("runs on", _size(plan)),
+        ("folder", _folder(plan, draft)),
+        ("environment", ", ".join([*plan.env, *(f"secret {name}" for name in plan.secrets)])),
+        ("time", f"{f'at most {plan.timeout}' if plan.timeout else 'no limit'}, {plan.grace} to end"),
+        ("retries", _retries(plan)),
+        ("checkpoints", f"asked for every {plan.checkpoint_every}" if plan.checkpoint_every else ""),
+        ("mind", "\n".join(plan.warnings)),
+    ]
+
+
+def plan_shape(draft: Draft) -> Shape:
+    return Shape(
+        columns=(Column("NAME", lambda plan: plan.name),),
+        name=lambda plan: plan.name,
+        lines=lambda plan: plan_lines(plan, draft),
+    )
+
+
+def _size(plan: Plan) -> str:
+    ranks = f"{_count(plan.ranks, 'process', 'processes')} on {_count(plan.nodes, 'node', 'nodes')}"
+    return f"{ranks}, {_count(plan.gpus, 'GPU', 'GPUs')}{', as a service' if plan.mode == 'service' else ''}"
+
+
+def _folder(plan: Plan, draft: Draft) -> str:
+    if plan.workdir.mode == "live":
+        return f"{plan.workdir.path} itself, as it is when an attempt starts"
+    snapshot = draft.snapshot
+    if snapshot is None:
+        return "an empty one" if plan.workdir.mode == "none" else f"snapshot {(plan.workdir.sha256 or '')[:12]}"
+    held = f"{_count(snapshot.files, 'file', 'files')}, {size(snapshot.bytes)}"
+    git = snapshot.git
+    stood = (
+        f"\ngit {git.commit[:12]} on {git.branch or 'no branch'}{', with changes' if git.dirty else ''}" if git else ""
+    )
+    return f"copy of {snapshot.root}: {held}, snapshot {snapshot.sha256[:12]}{stood}"
+
+
+def _retries(plan: Plan) -> str:
+    retry: Any = plan.retry
+    if not retry.limit:
+        return "none"
+    rules = [f"{name}: {'never' if most == 0 else most}" for name, most in retry.by_class.items()]
+    budget = f", none later than {retry.budget} after the first" if retry.budget else ""
+    return "\n".join(
+        [
+            f"at most {retry.limit}, after {retry.first_delay} to {retry.longest_delay}{budget}",
+            *([", ".join(rules)] if rules else []),
+        ]
+    )
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number} {one if number == 1 else many}"

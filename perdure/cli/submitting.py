@@ -1,0 +1,107 @@
+"""Submitting from the command line: look, show the plan, ask, keep the folder, submit, and stay if wanted."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from perdure.cli import following, session, tables, terminal
+from perdure.cli.progress import showing
+from perdure.codes import Exit
+
+if TYPE_CHECKING:
+    from perdure.cli.output import Out
+    from perdure.client import Client
+    from perdure.client._models import JobView, SubmitJob
+    from perdure.client.submitting import Draft
+
+KIND = re.compile(r"^kind:\s*[\"']?(\w+)", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class After:
+    """What is done once the job is accepted. Following and passing on the exit code include waiting."""
+
+    follow: bool = False
+    wait: bool = False
+    propagate_exit: bool = False
+
+    @property
+    def stays(self) -> bool:
+        return self.follow or self.wait or self.propagate_exit
+
+
+def submit(client: Client, body: SubmitJob, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
+    """Submit a job. Returns the exit code."""
+    from perdure.client.submitting import sending
+
+    draft = _planned(client, body, out, dry_run=dry_run, yes=yes)
+    if draft is None:
+        return int(Exit.OK)
+    with showing() as progress:
+        view = client.run(sending(draft, progress))
+    return _accepted(client, view, out, after, "submitted")
+
+
+def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
+    """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule."""
+    from perdure.cli.shapes import SCHEDULE, TEMPLATE
+    from perdure.client.documents import read_text
+    from perdure.client.submitting import keeping, request
+
+    kinds = KIND.findall(read_text(file))
+    if kinds == ["Template"] and not dry_run:
+        out.one(client.templates.create(file), TEMPLATE)
+        return int(Exit.OK)
+    if kinds[:1] == ["Schedule"]:
+        out.one(client.schedules.create(file, dry_run=dry_run), SCHEDULE)
+        return int(Exit.OK)
+    draft = _planned(client, request(file), out, dry_run=dry_run, yes=yes)
+    if draft is None:
+        return int(Exit.OK)
+    with showing() as progress:
+        kept = client.run(keeping(draft, progress))
+    applied = client.jobs.apply(kept.body, project=kept.project)
+    return _accepted(client, applied.job, out, after, applied.outcome.value)
+
+
+def _planned(client: Client, body: SubmitJob, out: Out, *, dry_run: bool, yes: bool) -> Draft | None:
+    """Look at the folder and show the plan. None when that was all, or the answer was no."""
+    from perdure.cli.plan_view import plan_lines, plan_shape
+    from perdure.client.submitting import drafting
+
+    with showing() as progress:
+        draft = client.run(drafting(body, progress=progress))
+    plan = client.plan(draft)
+    if dry_run:
+        out.one(plan, plan_shape(draft))
+        terminal.say("nothing was submitted, uploaded or written")
+        return None
+    tables.properties(plan_lines(plan, draft), stderr=True)
+    if not yes and terminal.interactive() and not session.ask("Submit this job?", default=True):
+        terminal.say("nothing was submitted")
+        return None
+    return draft
+
+
+def _accepted(client: Client, view: JobView, out: Out, after: After, outcome: str) -> int:
+    """Show the accepted job, and stay with it if wanted."""
+    from perdure.cli.shapes import ACCEPTED
+    from perdure.client import Run
+
+    terminal.say(f"{outcome} {view.name} ({view.id})")
+    if not after.stays:
+        out.one(view, ACCEPTED)
+        terminal.say(f"follow it:  perdure jobs logs -f {view.name}")
+        return int(Exit.OK)
+    run = Run(client, view.id, view.project, view)
+    with following.detaching(view.name, view.id):
+        if after.follow:
+            following.follow_logs(run, out)
+        ended = run.wait()
+    if not after.follow:
+        out.one(ended, ACCEPTED)
+    terminal.say(f"{ended.name} {ended.phase}: {ended.reason}")
+    return following.exit_code(ended, propagate=after.propagate_exit)
