@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 STEPS, SAVE_EVERY = 600, 50
 LEAST_ACCURACY = 0.95
 WORKER_DIES_AT, ENGINE_DIES_AT, RANK_DIES_AT = 60, 160, 330
-console = Console(highlight=False, soft_wrap=True)
+console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 
 
 def main() -> NoReturn:
