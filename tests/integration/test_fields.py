@@ -287,9 +287,13 @@ def test_a_crashing_service_waits_longer_each_time_up_to_its_limit(stack: Stack,
     assert 0.4 <= gaps[2] < 1.5
 
 
-LEAVES = (
-    "from perdure import job; job.artifact('a.txt').write_text('x' * 100); job.artifact('b.txt').write_text('y' * 300)"
-)
+LEAVES = """
+import pathlib
+from perdure import job
+for name, size in (("a.txt", 100), ("b.txt", 300)):
+    pathlib.Path(name).write_text("x" * size)
+    job.artifact(name)
+"""
 
 
 def test_artifacts_beyond_the_limit_are_named_and_left(stack: Stack) -> None:
