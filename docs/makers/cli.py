@@ -7,6 +7,7 @@ import typer
 
 from definitions.errors import Exit
 from docs.makers.markdown import code, fenced, page, table
+from perdure.cli.main import app
 
 PROGRAM = "perdure"
 EXIT_MEANING: dict[Exit, str] = {
@@ -25,8 +26,6 @@ EXIT_MEANING: dict[Exit, str] = {
 
 def tree() -> list[tuple[tuple[str, ...], Any]]:
     """Every command with its path, groups before their members."""
-    from perdure.cli.main import app
-
     return list(_walk((), typer.main.get_command(app)))
 
 
