@@ -48,7 +48,7 @@ class Parts:
         )
         reporter = Reporter(self.runtime, client)
         watcher = RunWatcher(self.engine, self.runtime, self.journal)
-        sweeper = Sweeper(self.engine, self.runtime, self.objects)
+        sweeper = Sweeper(self.engine, self.runtime, self.objects, period=self.settings.sweep)
         return (starter.run, reporter.run, watcher.run, sweeper.run)
 
 

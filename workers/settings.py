@@ -71,6 +71,9 @@ class Settings(BaseSettings):
         timedelta(minutes=2),
         description="A running job asks its runtime after this time, then ever more rarely, in case a report was lost.",
     )
+    sweep: Duration = Field(
+        timedelta(minutes=1), description="How often jobs, artifacts and snapshots past their time are looked for."
+    )
     snapshot_max_bytes: Size = Field(512 * 1024**2, description="Most bytes of one uploaded snapshot of a folder.")
 
     @property

@@ -11,7 +11,7 @@ from tests.support.stack import Stack, running_stack
 
 @pytest.fixture(scope="session")
 def stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stack]:
-    with running_stack(tmp_path_factory.mktemp("stack") / "home") as running:
+    with running_stack(tmp_path_factory.mktemp("stack") / "home", PERDURE_SWEEP="1s") as running:
         yield running
 
 
