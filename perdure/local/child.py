@@ -61,6 +61,11 @@ class Child:
         """Whether a `once` child has done its work."""
         return self.spec.once and self.stage is Stage.STOPPED and self.exit == 0
 
+    @property
+    def left_cleanly(self) -> bool:
+        """Whether it ended with 0; before it served, the signal that asked it to stop may end it outright."""
+        return self.exit in (0, None) or (self.exit == -signal.SIGTERM and not self._was_ready)
+
     def start(self) -> None:
         """Start the process; when even that fails (no memory, no space for its log), that counts as an end."""
         try:

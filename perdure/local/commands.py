@@ -1,17 +1,22 @@
-"""The commands of the embedded stack: `perdure up`, `down`, `status`."""
+"""The commands of the embedded stack: `perdure up`, `down`, `status`.
+
+What they use is imported when one of them runs: it needs Linux, and the other commands do not.
+"""
 
 import json
 import os
 import sys
-from contextlib import ExitStack
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from perdure.codes import Exit
-from perdure.local import home, launch, ports, report, view
-from perdure.local.state import Phase, State
+
+if TYPE_CHECKING:
+    from perdure.local.home import Home
+    from perdure.local.ports import Ports
+    from perdure.local.state import State
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the status as one JSON document.")]
 
@@ -46,26 +51,16 @@ def up(
 
     Example: perdure up --detach
     """
+    from perdure.local import home, launch, ports
+
     place = home.locate(os.environ)
     flags = {"api": port_api, "temporal": port_temporal, "ui": port_ui, "metrics": port_metrics}
     wanted = ports.choose(flags, os.environ)
     launch.preflight(place, wanted)
     if detach:
-        launch.run_detached(place, wanted, os.environ)
-        _show(report.describe(place), as_json)
-        return
-    with ExitStack() as stack:
-        follow = stack.enter_context(view.following(Console(stderr=True)))
-
-        def on_change(state: State) -> None:
-            follow(state)
-            if as_json and state.phase is Phase.READY and not shown:
-                shown.append(state)
-                _show(report.describe(place), as_json)
-
-        shown: list[State] = []
-        clean = launch.run_here(place, wanted, os.environ, on_change)
-    raise typer.Exit(Exit.OK if clean else Exit.SERVER)
+        _up_detached(place, wanted, as_json)
+    else:
+        _up_here(place, wanted, as_json)
 
 
 def down() -> None:
@@ -73,6 +68,8 @@ def down() -> None:
 
     Example: perdure down
     """
+    from perdure.local import home, launch
+
     place = home.locate(os.environ)
     stopped = launch.stop(place)
     told = "stopped; running jobs go on" if stopped else "nothing was running"
@@ -84,12 +81,44 @@ def status(as_json: AsJson = False) -> None:
 
     Example: perdure status --json
     """
+    from perdure.local import home, report
+
     found = report.describe(home.locate(os.environ))
     _show(found, as_json)
     raise typer.Exit(Exit.OK if found["running"] else Exit.NOT_FOUND)
 
 
+def _up_detached(place: "Home", wanted: "Ports", as_json: bool) -> None:
+    from perdure.local import launch, report
+
+    try:
+        launch.run_detached(place, wanted, os.environ)
+    except KeyboardInterrupt:
+        Console(stderr=True).print("It goes on starting in the background; see perdure status, perdure down.")
+        raise
+    _show(report.describe(place), as_json)
+
+
+def _up_here(place: "Home", wanted: "Ports", as_json: bool) -> None:
+    from perdure.local import launch, report, view
+
+    with view.following(Console(stderr=True)) as follow:
+        told = False
+
+        def on_change(state: "State") -> None:
+            nonlocal told
+            follow(state)
+            if as_json and not told and state.phase == "ready":
+                told = True
+                _show(report.describe(place), as_json)
+
+        clean = launch.run_here(place, wanted, os.environ, on_change)
+    raise typer.Exit(Exit.OK if clean else Exit.SERVER)
+
+
 def _show(found: dict[str, Any], as_json: bool) -> None:
+    from perdure.local import view
+
     if as_json:
         print(json.dumps(found), flush=True)
         return

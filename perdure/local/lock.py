@@ -6,21 +6,30 @@ open file (an orphan too) keeps the home closed; the kernel frees it with the la
 
 import fcntl
 import os
+import time
 from pathlib import Path
 
 from perdure.local.errors import LocalError
 from perdure.local.processes import describe, pids_with_open
 
+LOOKS_END_WITHIN = 0.5
+
 
 def acquire(path: Path) -> int:
     """Take the lock and return its descriptor, to be kept open and inherited. Refused (PD-4001) naming the holders."""
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(descriptor)
-        raise held(path) from None
-    return descriptor
+    deadline = time.monotonic() + LOOKS_END_WITHIN
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return descriptor
+        except BlockingIOError:
+            # It may only be somebody's glance (`is_held`), which is over in an instant.
+            if time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
+            os.close(descriptor)
+            raise held(path) from None
 
 
 def is_held(path: Path) -> bool:

@@ -43,7 +43,7 @@ class Supervisor:
     def run(self) -> bool:
         """Start everything, keep it running, and stop it in order when a signal asks.
 
-        Returns whether every process then ended by itself with 0. Raises LocalError (PD-4005), after stopping what
+        Returns whether every process then left cleanly. Raises LocalError (PD-4005), after stopping what
         runs, when a part cannot be brought up in the first place.
         """
         with Signals() as signals:
@@ -53,7 +53,7 @@ class Supervisor:
                     signals.wait(self._pause())
             finally:
                 self._shut_down(signals)
-        return all(child.exit in (0, None) for child in self._children)
+        return all(child.left_cleanly for child in self._children)
 
     def _tick(self) -> None:
         for child in self._children:

@@ -162,6 +162,19 @@ def test_a_child_that_ignores_the_request_to_stop_is_killed(bench: Make, hurry: 
     assert part.child.exit == -9
 
 
+@pytest.mark.parametrize(("served", "clean"), [(False, True), (True, False)])
+def test_the_request_to_stop_may_end_a_child_outright_only_before_it_serves(
+    bench: Make, served: bool, clean: bool
+) -> None:
+    part = bench(SERVE)
+    part.serves = served
+    part.child.start()
+    part.child.tick()
+    part.child.ask_to_stop()
+    eventually(lambda: part.child.stopped(hurry=False), 10, "the end of the child")
+    assert (part.child.exit, part.child.left_cleanly) == (-15, clean)
+
+
 def test_a_child_that_waits_for_its_next_start_stops_at_once(bench: Make) -> None:
     part = bench(SERVE)
     part.child.start()
