@@ -6,6 +6,7 @@ to write later could neither wait nor go on; this way writers queue, and readers
 
 import os
 import random
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ T = TypeVar("T")
 
 BUSY_MILLISECONDS = 30_000
 POOL = {"pool_size": 10, "max_overflow": 30, "pool_timeout": 30}
-READ_ONLY = "perdure_read_only"
+READ_ONLY, TURN = "perdure_read_only", "perdure_turn"
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 TRANSIENT_STATES = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock not available
 LONGEST_PAUSE = 1.0
@@ -46,7 +47,7 @@ def session(engine: Engine) -> Iterator[Session]:
 
     Never open one inside another on SQLite: the inner one would wait for the outer one.
     """
-    with Session(engine, expire_on_commit=False) as active, active.begin():
+    with _turn(engine), Session(engine, expire_on_commit=False) as active, active.begin():
         yield active
 
 
@@ -88,6 +89,22 @@ def is_transient(error: DBAPIError) -> bool:
     return getattr(error.orig, "sqlstate", None) in TRANSIENT_STATES
 
 
+@contextmanager
+def _turn(engine: Engine) -> Iterator[None]:
+    """Let this process's writers to an SQLite file queue here: a lock wakes the next one at once.
+
+    SQLite itself makes them sleep and look again, which costs two thirds of the throughput when forty write at a time.
+    Writers of other processes are waited for in BEGIN IMMEDIATE.
+    """
+    turn: threading.RLock | None = engine.get_execution_options().get(TURN)
+    taken = turn is not None and turn.acquire(timeout=BUSY_MILLISECONDS / 1000)
+    try:
+        yield
+    finally:
+        if turn is not None and taken:
+            turn.release()
+
+
 def _address(url: str) -> URL:
     try:
         address = make_url(url)
@@ -109,7 +126,8 @@ def _open_sqlite(address: URL, durable: bool) -> Engine:
         raise PerdureError("PD-3701", f"the folder of {file} does not exist")
     # SQLite gives its -wal and -shm files the mode of the main file, so this settles all three.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
-    engine = create_engine(address, connect_args={"check_same_thread": False}, **POOL)
+    turn = {TURN: threading.RLock()}
+    engine = create_engine(address, connect_args={"check_same_thread": False}, execution_options=turn, **POOL)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:
