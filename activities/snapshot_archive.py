@@ -10,7 +10,7 @@ import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol, Self
+from typing import BinaryIO, Protocol, Self, cast
 
 from pydantic import ValidationError
 
@@ -48,9 +48,10 @@ def read_archive(archive: Readable, sha256: str, limits: SnapshotLimits, sink: S
     made counts only once this function has returned.
     """
     packed = _Counted(archive)
-    with _damage_named(), gzip.GzipFile(fileobj=packed, mode="rb") as unpacked:  # type: ignore[call-overload]
+    with _damage_named(), gzip.GzipFile(fileobj=cast(BinaryIO, packed), mode="rb") as unpacked:
         stream = _Bounded(unpacked, packed, limits)
-        with tarfile.open(fileobj=stream, mode="r|", tarinfo=_PlainMember, encoding="utf-8", errors="strict") as tar:
+        source = cast(BinaryIO, stream)  # only ever read
+        with tarfile.open(fileobj=source, mode="r|", tarinfo=_PlainMember, encoding="utf-8", errors="strict") as tar:
             manifest = _manifest(tar, sha256, limits)
             stream.allow(manifest)
             for entry in manifest.entries:
