@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.makers import api, cli, errors, failures, helper, kinds, protocol, settings
+from docs.makers import api, cli, errors, failures, helper, kinds, protocol, settings, timeline
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -49,7 +49,7 @@ def differences() -> dict[str, str | None]:
 
 def pages() -> dict[str, str]:
     """Every page that is generated as a whole or in part, by path below the root."""
-    made = {**errors.pages(), **cli.pages(), **kinds.pages(), **settings.pages()}
+    made = {**errors.pages(), **cli.pages(), **kinds.pages(), **settings.pages(), **timeline.pages()}
     return {**_filled(), **{f"docs/{path}": text for path, text in made.items()}}
 
 
