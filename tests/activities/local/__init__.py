@@ -1,0 +1,1 @@
+"""The local runtime: the contract of every Runtime, and what is its own."""
