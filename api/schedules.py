@@ -24,8 +24,13 @@ from store.tables import ScheduleRow
 RUNS_SHOWN = 5
 
 
-def prepare_schedule(caller: Caller, session: Session, body: CreateSchedule) -> tuple[Schedule, StoredSchedule]:
-    """Parse a schedule and prepare its job as a submit now would: what it names must be there. Reads only."""
+def prepare_schedule(
+    caller: Caller, session: Session, body: CreateSchedule, *, uploaded: bool = True
+) -> tuple[Schedule, StoredSchedule]:
+    """Parse a schedule and prepare its job as a submit now would: what it names must be there. Reads only.
+
+    `uploaded` False: a client looks before it uploads, and the snapshot need not be there yet.
+    """
     schedule = _parsed(body)
     submission = submission_of(body.submission)
     metadata = schedule.metadata
@@ -36,7 +41,7 @@ def prepare_schedule(caller: Caller, session: Session, body: CreateSchedule) -> 
         raise PerdureError("PD-2022", detail, where="metadata.project")
     caller.require(Action.CREATE, ResourceKind.SCHEDULE, project=metadata.project)
     job = _in_project(schedule.spec.job, metadata.project)
-    settled = complete(caller, session, place(caller, job), submission).job
+    settled = complete(caller, session, place(caller, job), submission, uploaded=uploaded).job
     checkpoints = settled.spec.checkpoints.model_copy(update={"from_": job.spec.checkpoints.from_})  # found at each run
     settled = settled.model_copy(update={"spec": settled.spec.model_copy(update={"checkpoints": checkpoints})})
     spec = schedule.spec.model_copy(update={"job": settled})

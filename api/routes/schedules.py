@@ -44,7 +44,7 @@ def create(caller: Creator, body: ScheduleBody, request: Once, dry_run: DryRun =
     now = caller.deps.now()
     if dry_run:
         with caller.reading() as session:
-            schedule, stored = prepare_schedule(caller, session, body)
+            schedule, stored = prepare_schedule(caller, session, body, uploaded=False)
         return Reply.of(200, schedule_view(stored, schedule.spec.paused, now)).send()
 
     def work(session: Session) -> Reply:
