@@ -2,6 +2,9 @@
 
 import asyncio
 import io
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -27,6 +30,7 @@ from store.idempotency import Request
 from store.migrate import upgrade
 from store.sealing import Keys
 from store.tables import IdempotencyRow, JobRow, SnapshotRow
+from tests.arch.source import ROOT
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
 from tests.support.polling import eventually_async
 from workers.sweeper import Sweeper
@@ -57,11 +61,13 @@ class Objects(FolderObjects):
 class World:
     engine: Engine
     home: Path
-    objects: Objects
+    objects_root: Path
     now: datetime = NOW
+    objects: Objects = field(init=False)
     sweeper: Sweeper = field(init=False)
 
     def __post_init__(self) -> None:
+        self.objects = Objects(self.objects_root)
         runtime = LocalRuntime(self.home, SqlSecrets(self.engine, Keys([b"k" * 32])), self.objects)
         rules = CleanupRules(snapshots=7 * DAY, requests=DAY)
         period = timedelta(milliseconds=20)
@@ -107,7 +113,7 @@ class World:
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
     upgrade(database_url)
     engine = open_engine(database_url)
-    yield World(engine, tmp_path / "home", Objects(tmp_path / "objects"))
+    yield World(engine, tmp_path / "home", tmp_path / "objects")
     engine.dispose()
 
 
@@ -241,6 +247,27 @@ def test_answers_are_forgotten_after_a_day(world: World) -> None:
     assert world.sweep(DAY + timedelta(seconds=1)) == 1
     with reading(world.engine) as active:
         assert active.scalars(select(IdempotencyRow)).all() == []
+
+
+@pytest.mark.parametrize("side", ["before", "after"])
+@pytest.mark.parametrize("deletion", [1, 2, 3, 4])
+def test_a_sweeper_that_is_killed_amid_a_sweep_is_followed_by_one_that_finishes(
+    world: World, database_url: str, side: str, deletion: int
+) -> None:
+    """Four deletions: a log and an artifact of the deleted job, an artifact past its time, a snapshot."""
+    gone, kept = world.finished("gone"), world.finished("kept", artifacts={"keepFor": "1d"})
+    world.delete(gone)
+    _store_snapshot(world, SHA)
+    program = [sys.executable, "-m", "tests.support.killed_sweeper", database_url, world.home, world.objects_root]
+    died = subprocess.run([*map(str, program), side, str(deletion)], cwd=ROOT, check=False, timeout=60)
+    assert died.returncode == -signal.SIGKILL
+    world.sweep(8 * DAY)
+    assert world.sweep(8 * DAY) == 0
+    assert (world.left(gone), world.left(kept), _snapshots(world)) == (set(), {"logs", "run"}, set())
+    assert world.row(gone).purged_at is not None
+    with reading(world.engine) as active:
+        assert active.scalars(select(SnapshotRow)).all() == []
+        assert artifacts.page(active, *HERE, kept.id, limit=9).items == []
 
 
 async def test_the_loop_outlives_a_database_that_fails_and_ends_when_told(
