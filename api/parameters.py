@@ -9,6 +9,10 @@ JobPath = Annotated[
     str, Path(description="Id of a job, or a name: the newest job of that name.", examples=["digits"], max_length=63)
 ]
 NamePath = Annotated[str, Path(description="Name.", examples=["nightly"], max_length=63)]
+CodePath = Annotated[str, Path(description="An error code.", examples=["PD-2004"], max_length=16)]
+ArtifactPath = Annotated[
+    str, Path(description="Path below the job's artifacts folder.", examples=["model/weights.npz"], max_length=1024)
+]
 Limit = Annotated[
     int | None, Query(description="Most entries of one page; 50 when left out.", examples=[50], ge=1, le=500)
 ]

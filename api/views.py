@@ -10,9 +10,11 @@ from definitions.api_history import ArtifactView, AttemptView, CheckpointView, E
 from definitions.api_jobs import JobLinks, JobView, ProgressView
 from definitions.api_submit import GitState, Rendered
 from definitions.ids import job_workflow_id
+from definitions.job import Job
+from definitions.job_document import document_of
 from definitions.template import Template
 from definitions.template_parameters import Parameter
-from definitions.yaml_writer import dump
+from definitions.yaml_writer import to_yaml
 from store.tables import (
     ArtifactRow,
     AttemptRow,
@@ -125,9 +127,9 @@ def artifact_view(row: ArtifactRow) -> ArtifactView:
     )
 
 
-def rendered(document: dict[str, Any]) -> Rendered:
+def rendered(job: Job) -> Rendered:
     """A document in both of its forms."""
-    return Rendered(document=document, text=dump(document))
+    return Rendered(document=document_of(job), text=to_yaml(job))
 
 
 def finite(value: float | str) -> float | None:

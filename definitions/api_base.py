@@ -38,15 +38,5 @@ class Page(View, Generic[T]):
     next: Annotated[str | None, doc("Give it as `cursor` to go on; null on the last page.", "MDE5YWJj")] = None
 
 
-Name = Annotated[
-    str,
-    doc(
-        "Lower-case letters, digits, `-` and `.`; begins and ends with a letter or digit.",
-        "digits",
-        min_length=1,
-        max_length=63,
-        pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$",
-    ),
-]
 Sha256 = Annotated[str, doc("64 lower-case hex digits.", "9f86d081" + "0" * 56, pattern=r"^[0-9a-f]{64}$")]
 Reason = Annotated[str, doc("Why, in your words; kept in the job's events.", "making room", max_length=500)]

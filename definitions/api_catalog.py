@@ -5,8 +5,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, SecretStr, model_validator
 
-from definitions.api_base import Body, Document, Name, Page, View, doc
+from definitions.api_base import Body, Document, Page, View, doc
 from definitions.api_submit import Submission
+from definitions.spec_types import Name
 
 TIME = "2026-11-29T16:22:00Z"
 SHA = "9f86d081" + "0" * 56
@@ -73,7 +74,7 @@ class RenderTemplate(Body):
 class CreateSecret(Body):
     """A value to keep. It is encrypted and never shown again."""
 
-    name: Annotated[Name, Field(description="Name that jobs refer to.")]
+    name: Annotated[Name, doc("Name that jobs refer to.", "hub-token")]
     value: Annotated[SecretStr, doc("At least 4 characters.", "s3cr3t-value", max_length=65536)]
 
 

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
-from definitions.api_base import Body, Document, Name, Reason, Sha256, View, doc
+from definitions.api_base import Body, Document, Reason, Sha256, View, doc
+from definitions.spec_types import Name
 from definitions.states import FailureClass, Mode
 
 
@@ -34,13 +35,13 @@ class Submission(Body):
     base_env: Annotated[BaseEnv, Field(description="The submitter's PATH and environments.")] = BaseEnv()
     cwd: Annotated[str | None, doc("Absolute folder the job was submitted from.", "/home/ada/digits")] = None
     git: Annotated[GitState | None, Field(description="State of the folder's git repository, if it has one.")] = None
-    snapshot: Annotated[Sha256 | None, Field(description="Snapshot of the folder, uploaded beforehand.")] = None
+    snapshot: Annotated[Sha256 | None, doc("Snapshot of the folder, uploaded beforehand.", "0f" * 32)] = None
 
 
 class TemplateUse(Body):
     """A template and the values of its parameters."""
 
-    name: Annotated[Name, Field(description="Name of the template.")]
+    name: Annotated[Name, doc("Name of the template.", "finetune")]
     version: Annotated[int | None, doc("Which version; the newest when left out.", 2, ge=1)] = None
     values: Annotated[dict[str, Any], doc("Parameter values by name.", {"epochs": 3})] = {}
 
@@ -57,7 +58,7 @@ class SubmitJob(Body):
     ] = None
     source: Annotated[str | None, doc("File the text came from; used in messages only.", "job.yaml")] = None
     template: Annotated[TemplateUse | None, Field(description="A template to render the document from.")] = None
-    name: Annotated[Name | None, Field(description="Replaces the name in the document.")] = None
+    name: Annotated[Name | None, doc("Replaces the name in the document.", "digits")] = None
     submission: Annotated[Submission, Field(description="Where the job comes from.")] = Submission()
 
     @model_validator(mode="after")
@@ -71,7 +72,7 @@ class SubmitJob(Body):
 class CloneJob(Body):
     """A new job from the stored document and snapshot of another."""
 
-    name: Annotated[Name | None, Field(description="Name of the new job; the old name when left out.")] = None
+    name: Annotated[Name | None, doc("Name of the new job; the old name when left out.", "digits-2")] = None
     overrides: Annotated[
         Document,
         doc("Merged into the document: objects by key, everything else replaced.", {"spec": {"timeout": "2h"}}),
@@ -161,7 +162,7 @@ class Validation(View):
 
 
 class Rendered(View):
-    """A document with every default filled in."""
+    """A document that leaves nothing open."""
 
-    document: Annotated[Document, doc("As JSON.", {"kind": "Job"})]
-    text: Annotated[str, doc("As YAML.", "kind: Job\n")]
+    document: Annotated[Document, doc("As JSON, with every default filled in.", {"kind": "Job"})]
+    text: Annotated[str, doc("As YAML, without what is only a default.", "kind: Job\n")]

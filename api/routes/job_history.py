@@ -10,7 +10,7 @@ from fastapi.responses import StreamingResponse
 from api.access import Caller, Needs
 from api.artifacts import download
 from api.job_access import job_row
-from api.parameters import Cursor, JobPath, LastEventId, Limit, aware
+from api.parameters import ArtifactPath, Cursor, JobPath, LastEventId, Limit, aware
 from api.sse import STREAM, Batch, Entry, streaming
 from api.views import artifact_view, attempt_view, checkpoint_view, event_view
 from definitions.api_history import (
@@ -145,14 +145,14 @@ def artifacts_(caller: ArtifactReader, job: JobPath, limit: Limit = None, cursor
 
 
 @router.get("/{job}/artifacts/{path:path}", name="jobs.artifact", response_class=StreamingResponse, responses=BYTES)
-def artifact(caller: ArtifactReader, job: JobPath, path: str, attempt: OfAttempt = None) -> Any:
+def artifact(caller: ArtifactReader, job: JobPath, path: ArtifactPath, attempt: OfAttempt = None) -> Any:
     """The bytes of one of them."""
     row = _artifact(caller, job, path, attempt)
     return download(row, caller.deps.blobs.get(row.object_key))
 
 
 @router.delete("/{job}/artifacts/{path:path}", name="jobs.deleteArtifact", status_code=204)
-def delete_artifact(caller: ArtifactDeleter, job: JobPath, path: str, attempt: OfAttempt = None) -> None:
+def delete_artifact(caller: ArtifactDeleter, job: JobPath, path: ArtifactPath, attempt: OfAttempt = None) -> None:
     """Remove one of them."""
     row = _artifact(caller, job, path, attempt)
     caller.deps.blobs.delete(row.object_key)

@@ -70,7 +70,7 @@ def render(caller: Creator, body: JobBody) -> Any:
     """Fill in every default and template parameter."""
     with caller.reading() as session:
         job = prepare(caller, session, read_job(body), body, uploaded=False, open_snapshot=True)
-    return rendered(job.document)
+    return rendered(job.job)
 
 
 @router.post(":diff", name="jobs.diff", response_model=Diff, openapi_extra=JOB_BODY)

@@ -13,6 +13,7 @@ from api import pages
 from api.access import Caller, Needs, Public
 from api.deps import ApiDeps
 from api.metrics import CONTENT_TYPE, scrape
+from api.parameters import CodePath
 from definitions.api_system import ErrorCodePage, ErrorCodeView, Health, Version
 from definitions.errors import PerdureError, all_codes, documentation_path
 from definitions.principal import Action, ResourceKind
@@ -66,7 +67,7 @@ def error_pages(deps: Anybody) -> Any:
 
 
 @router.get("/errors/{code}", name="system.errorPage", response_class=HTMLResponse, responses=PAGE)
-def error_page(deps: Anybody, code: str) -> Any:
+def error_page(deps: Anybody, code: CodePath) -> Any:
     """The page about one error code."""
     found = next((entry for entry in all_codes() if entry.code == code), None)
     if found is None:

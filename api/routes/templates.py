@@ -86,7 +86,7 @@ def render_(caller: Reader, name: NamePath, body: Values = None) -> Any:
     with caller.reading() as session:
         row = _find(caller, session, name, wanted.version)
     job = render(Template.model_validate(row.document), wanted.values)
-    return rendered(document_of(job))
+    return rendered(job)
 
 
 def _parsed(body: CreateTemplate) -> Template:

@@ -8,8 +8,8 @@ import pytest
 from api.ports import EngineAway, NoAnswerYet
 from definitions.job_state import RequestOutcome
 from definitions.states import Phase
-from store import idempotency
 from store.engine import session
+from store.tables import IdempotencyRow
 from tests.api.world import World, document
 
 KEY = {"Idempotency-Key": "k-1"}
@@ -93,7 +93,7 @@ async def test_a_request_under_way_is_told_to_wait_and_one_that_died_is_taken_ov
     path = f"/v1/jobs/{job['id']}:cancel"
     await world.post(path, {}, status=200, headers={"Idempotency-Key": "learn"})
     with session(world.engine) as active:
-        row = active.get_one(idempotency.IdempotencyRow, ("acme", "admin-of-acme", "learn"))
+        row = active.get_one(IdempotencyRow, ("acme", "admin-of-acme", "learn"))
         row.status, row.body = None, None  # as a process leaves it that dies before it answers
     busy = await world.ask("POST", path, json={}, headers={"Idempotency-Key": "learn"})
     assert (busy.status_code, busy.json()["code"], busy.headers["retry-after"]) == (409, "PD-3711", "1")

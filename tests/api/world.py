@@ -10,7 +10,7 @@ from sqlalchemy import Engine, select
 
 from api.app import create_app
 from api.deps import ApiDeps
-from api.settings import ApiSettings
+from api.settings import ApiSettings, Limits
 from definitions.attempt import ArtifactRecord, CheckpointRecord
 from definitions.facts import AttemptSummary, Event
 from definitions.principal import Role
@@ -21,7 +21,7 @@ from store.sealing import Keys
 from store.tables import JobRow, metadata
 from tests.support.api_fakes import Clock, FakeBlobs, FakeLogs, FakeOperator, FakeRunFiles, FakeSnapshots
 
-SETTINGS = ApiSettings(version="0.1.0")
+SETTINGS = ApiSettings(version="0.1.0", limits=Limits(stream=timedelta(minutes=2)))
 TOKEN = "a" * 32
 Json = dict[str, Any]
 
