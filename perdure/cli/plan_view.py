@@ -9,11 +9,11 @@ from perdure.cli.humane import size
 from perdure.cli.output import Column, Shape
 
 if TYPE_CHECKING:
-    from perdure.client._models import Plan
+    from perdure.client._models import Plan, SubmitJob
     from perdure.client.submitting import Draft
 
 
-def plan_lines(plan: Plan, draft: Draft) -> list[tuple[str, str]]:
+def plan_lines(plan: Plan, draft: Draft[SubmitJob]) -> list[tuple[str, str]]:
     """The plan as properties. What it says of the folder comes from the draft, which has looked at it."""
     return [
         ("name", f"{plan.name} in project {plan.project}"),
@@ -29,7 +29,7 @@ def plan_lines(plan: Plan, draft: Draft) -> list[tuple[str, str]]:
     ]
 
 
-def plan_shape(draft: Draft) -> Shape:
+def plan_shape(draft: Draft[SubmitJob]) -> Shape:
     return Shape(
         columns=(Column("NAME", lambda plan: plan.name),),
         name=lambda plan: plan.name,
@@ -42,7 +42,7 @@ def _size(plan: Plan) -> str:
     return f"{ranks}, {_count(plan.gpus, 'GPU', 'GPUs')}{', as a service' if plan.mode == 'service' else ''}"
 
 
-def _folder(plan: Plan, draft: Draft) -> str:
+def _folder(plan: Plan, draft: Draft[SubmitJob]) -> str:
     if plan.workdir.mode == "live":
         return f"{plan.workdir.path} itself, as it is when an attempt starts"
     snapshot = draft.snapshot

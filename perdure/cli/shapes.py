@@ -202,16 +202,22 @@ ERROR = Shape(
 )
 
 
+def _calendar(fields: dict[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in fields.items() if value not in ("*", None))
+
+
 def schedule_lines(each: Any) -> list[tuple[str, str]]:
     """A schedule with its next runs, as properties."""
     lines = [
         ("name", each.name),
         ("cron", "\n".join(each.cron)),
+        ("calendars", "\n".join(_calendar(at) for at in each.calendars)),
         ("time zone", each.time_zone),
         ("overlap", each.overlap),
         ("catch up", each.catch_up),
         ("jitter", each.jitter),
-        ("paused", f"yes{': ' + each.note if each.note else ''}" if each.paused else ""),
+        ("paused", "yes" if each.paused else ""),
+        ("owner", f"{each.owner} in project {each.project}"),
         ("next runs", "\n".join(f"{_local(at)} ({ago_now(at)})" for at in each.next_runs)),
         ("last jobs", "\n".join(each.last_jobs)),
     ]
@@ -221,7 +227,7 @@ def schedule_lines(each: Any) -> list[tuple[str, str]]:
 SCHEDULE = Shape(
     columns=(
         Column("NAME", lambda each: each.name),
-        Column("CRON", lambda each: " | ".join(each.cron)),
+        Column("TIMES", lambda each: " | ".join([*each.cron, *map(_calendar, each.calendars)])),
         Column("TIME ZONE", lambda each: each.time_zone),
         Column("PAUSED", lambda each: "yes" if each.paused else "no"),
         Column("NEXT", lambda each: ago_now(each.next_runs[0]) if each.next_runs else ""),
@@ -241,7 +247,7 @@ METRIC = Shape(
     columns=(
         Column("METRIC", lambda series: series.name),
         Column("STEPS", lambda series: f"{series.points[0].step}-{series.points[-1].step}" if series.points else ""),
-        Column("VALUES", lambda series: str(series.total)),
+        Column("POINTS", lambda series: str(len(series.points))),
         Column("FIRST", lambda series: number(_values(series)[0] if series.points else None)),
         Column("LAST", lambda series: number(_values(series)[-1] if series.points else None)),
         Column("LEAST", lambda series: number(min(_values(series), default=None))),
@@ -251,13 +257,6 @@ METRIC = Shape(
     name=lambda series: series.name,
 )
 LOG = Shape(columns=(Column("LINE", lambda line: line.text),), name=lambda line: line.text)
-TRIGGERED = Shape(
-    columns=(
-        Column("SCHEDULE", lambda each: each.schedule),
-        Column("MESSAGE", lambda each: each.message),
-    ),
-    name=lambda each: each.schedule,
-)
 
 
 def _accepted_lines(job: Any) -> list[tuple[str, str]]:

@@ -47,7 +47,7 @@ def submit(client: Client, body: SubmitJob, out: Out, after: After, *, dry_run: 
 
 def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
     """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule."""
-    from perdure.cli.shapes import SCHEDULE, TEMPLATE
+    from perdure.cli.shapes import TEMPLATE
     from perdure.client.documents import read_text
     from perdure.client.submitting import keeping, request
 
@@ -56,7 +56,7 @@ def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, 
         out.one(client.templates.create(file), TEMPLATE)
         return int(Exit.OK)
     if kinds[:1] == ["Schedule"]:
-        out.one(client.schedules.create(file, dry_run=dry_run), SCHEDULE)
+        schedule(client, file, out, dry_run=dry_run, yes=yes)
         return int(Exit.OK)
     draft = _planned(client, request(file), out, dry_run=dry_run, yes=yes)
     if draft is None:
@@ -67,7 +67,27 @@ def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, 
     return _accepted(client, applied.job, out, after, applied.outcome.value)
 
 
-def _planned(client: Client, body: SubmitJob, out: Out, *, dry_run: bool, yes: bool) -> Draft | None:
+def schedule(client: Client, file: Path, out: Out, *, dry_run: bool, yes: bool) -> None:
+    """Store a schedule, after its next runs were shown."""
+    from perdure.cli.shapes import SCHEDULE, schedule_lines
+    from perdure.client.submitting import creating, scheduling
+
+    with showing() as progress:
+        draft = client.run(scheduling(file, progress=progress))
+    planned = client.schedules.create(draft.body, dry_run=True)
+    if dry_run:
+        out.one(planned, SCHEDULE)
+        terminal.say("nothing was created, uploaded or written")
+        return
+    tables.properties(schedule_lines(planned), stderr=True)
+    if not yes and terminal.interactive() and not session.ask("Create this schedule?", default=True):
+        terminal.say("nothing was created")
+        return
+    with showing() as progress:
+        out.one(client.run(creating(draft, progress)), SCHEDULE)
+
+
+def _planned(client: Client, body: SubmitJob, out: Out, *, dry_run: bool, yes: bool) -> Draft[SubmitJob] | None:
     """Look at the folder and show the plan. None when that was all, or the answer was no."""
     from perdure.cli.plan_view import plan_lines, plan_shape
     from perdure.client.submitting import drafting

@@ -135,8 +135,8 @@ class CheckpointView(Model):
     """Size of its files."""
     files: int = 0
     """Number of its files."""
-    metrics: dict[str, float] = {}
-    """Metrics written with it."""
+    metrics: dict[str, float | None] = {}
+    """Metrics written with it; null for what is no finite number."""
     saved_at: Annotated[AwareDatetime | None, Field(alias="savedAt")] = None
     """When the job finished writing it."""
     verified_at: Annotated[AwareDatetime | None, Field(alias="verifiedAt")] = None
@@ -157,20 +157,6 @@ class CloneJob(Model):
     """Merged into the document: objects by key, everything else replaced."""
     from_step: Annotated[int | None, Field(alias="fromStep")] = None
     """Begin at the other job's verified checkpoint of this step."""
-
-
-class CreateSchedule(Model):
-    """A Schedule document, as JSON or as YAML text."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-    )
-    document: dict[str, Any] | None = None
-    """As JSON."""
-    text: str | None = None
-    """As YAML."""
-    source: str | None = None
-    """File the text came from; used in messages only."""
 
 
 class CreateSecret(Model):
@@ -414,8 +400,6 @@ class MetricPoint(Model):
     """Time."""
     value: float
     """Value."""
-    attempt: int = 0
-    """Attempt that reported it."""
 
 
 class MetricSeries(Model):
@@ -425,8 +409,6 @@ class MetricSeries(Model):
     """Name of the metric."""
     points: list[MetricPoint]
     """Values, oldest first."""
-    total: int
-    """Values in all; more than `points` when they were thinned out."""
 
 
 class Mode(StrEnum):
@@ -561,12 +543,14 @@ class ProgressView(Model):
 
     step: int | None = None
     """Last step reported."""
+    total: int | None = None
+    """Steps in all, where the job tells."""
     rate: float | None = None
     """Steps per second, over the last lines."""
     eta: AwareDatetime | None = None
     """When the last step is expected; null when the total is not known."""
-    metrics: dict[str, float] = {}
-    """Newest value by name."""
+    metrics: dict[str, float | None] = {}
+    """Newest value by name; null for what is no finite number."""
     at: AwareDatetime | None = None
     """Time of the line."""
 
@@ -613,12 +597,12 @@ class RenderTemplate(Model):
 
 
 class Rendered(Model):
-    """A document with every default filled in."""
+    """A document that leaves nothing open."""
 
     document: dict[str, Any]
-    """As JSON."""
+    """As JSON, with every default filled in."""
     text: str
-    """As YAML."""
+    """As YAML, without what is only a default."""
 
 
 class Resources(Model):
@@ -708,8 +692,12 @@ class ScheduleView(Model):
 
     name: str
     """Name."""
+    project: str
+    """Project it is in."""
     cron: list[str]
     """Cron lines."""
+    calendars: list[dict[str, Any]] = []
+    """Times by calendar fields."""
     time_zone: Annotated[str, Field(alias="timeZone")]
     """Zone the cron lines are meant in."""
     overlap: str
@@ -720,12 +708,12 @@ class ScheduleView(Model):
     """Spread of the start times."""
     paused: bool
     """Whether it starts nothing for now."""
-    note: str = ""
-    """Why it is paused."""
     next_runs: Annotated[list[AwareDatetime], Field(alias="nextRuns")] = []
     """Next start times."""
     last_jobs: Annotated[list[str], Field(alias="lastJobs")] = []
     """Ids of the last jobs it submitted, newest first."""
+    owner: str
+    """Whose jobs it submits."""
     created_at: Annotated[AwareDatetime | None, Field(alias="createdAt")] = None
     """When it was created; null in a dry run."""
     document: dict[str, Any] | None = None
@@ -780,6 +768,18 @@ class SnapshotView(Model):
     """Number of files."""
     created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
     """When it was first stored."""
+
+
+class StartError(StrEnum):
+    """
+    Why a command never ran.
+    """
+
+    NOT_FOUND = "not-found"
+    NOT_EXECUTABLE = "not-executable"
+    WORKDIR = "workdir"
+    SECRET = "secret"
+    GATE = "gate"
 
 
 class StoppedBy(StrEnum):
@@ -872,15 +872,6 @@ class Topology(Model):
     """All nodes within one such domain, or not at all."""
     preferred: str | None = None
     """Within one such domain if it can be."""
-
-
-class Triggered(Model):
-    """A run of a schedule outside its times."""
-
-    schedule: str
-    """Name of the schedule."""
-    message: str
-    """What happens next."""
 
 
 class Validation(Model):
@@ -1020,6 +1011,22 @@ class CheckpointPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class CreateSchedule(Model):
+    """A Schedule document, as JSON or as YAML text."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    document: dict[str, Any] | None = None
+    """As JSON."""
+    text: str | None = None
+    """As YAML."""
+    source: str | None = None
+    """File the text came from; used in messages only."""
+    submission: Submission | None = None
+    """Where its jobs come from."""
 
 
 class Dependency(Model):
@@ -1247,6 +1254,10 @@ class RankView(Model):
     """Who ended it, when it did not end by itself."""
     oom: OomEvidence = OomEvidence.NONE
     """Evidence of the kernel's out-of-memory killer."""
+    start_error: Annotated[StartError | None, Field(alias="startError")] = None
+    """Why its command never ran."""
+    disk_full: Annotated[bool, Field(alias="diskFull")] = False
+    """No space was left on the disk of its run folder."""
     restarts: int = 0
     """Restarts in place (services)."""
     ready: bool = True

@@ -7,9 +7,22 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from perdure.client._models import BaseEnv, GitState, JobView, Plan, Rendered, Submission, SubmitJob, TemplateUse
+import yaml
+
+from perdure.client._models import (
+    BaseEnv,
+    CreateSchedule,
+    GitState,
+    JobView,
+    Plan,
+    Rendered,
+    ScheduleView,
+    Submission,
+    SubmitJob,
+    TemplateUse,
+)
 from perdure.client.documents import Document, body_of
 from perdure.client.operations import catalog, jobs
 from perdure.client.script import Script, Work
@@ -22,11 +35,14 @@ CARRIED = ("PATH", "VIRTUAL_ENV", "CONDA_PREFIX")
 TRIES = 3  # to keep a folder that is being worked in
 
 
-@dataclass(frozen=True)
-class Draft:
-    """A submit that has not been sent. `snapshot` is None when the job uses no copy of a folder."""
+B = TypeVar("B", SubmitJob, CreateSchedule)
 
-    body: SubmitJob
+
+@dataclass(frozen=True)
+class Draft(Generic[B]):
+    """What has not been sent yet. `snapshot` is None when no copy of a folder is wanted."""
+
+    body: B
     project: str | None
     snapshot: Snapshot | None = None
     limits: Limits = field(default_factory=Limits)
@@ -56,37 +72,58 @@ def drafting(
     project: str | None = None,
     progress: Progress | None = None,
     environment: Mapping[str, str] | None = None,
-) -> Script[Draft]:
+) -> Script[Draft[SubmitJob]]:
     """Add to a submit where it comes from. Looks at the folder when the job wants a copy of it; writes nothing.
 
     `folder` is the present one when left out. Raises SnapshotRefused when it cannot be kept.
     """
-    given = os.environ if environment is None else environment
-    here = (folder or Path.cwd()).resolve()
-    wanted = yield from _wanted_folder(body, here, project)
-    limits = limits_from(given)
-    snapshot: Snapshot | None = None
-    if wanted is not None:
-        snapshot = yield Work(lambda: take(wanted, limits=limits, progress=_told(progress, "reading")))
-    submission = Submission(base_env=_base_env(given), cwd=str(wanted or here))
-    draft = Draft(body.model_copy(update={"submission": submission}), project, None, limits)
-    return _named(draft, snapshot)
+    document = body.document
+    if document is None:  # text and templates are read by the API, which knows how
+        rendered: Rendered = yield jobs.render(body, project=project)
+        document = rendered.document
+    origin = _Origin(folder, os.environ if environment is None else environment, progress)
+    return (yield from _located(Draft(body, project), document, origin))
 
 
-def planning(draft: Draft) -> Script[Plan]:
+def scheduling(
+    document: Document,
+    *,
+    folder: Path | None = None,
+    project: str | None = None,
+    progress: Progress | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Script[Draft[CreateSchedule]]:
+    """The same for a schedule, whose jobs all run in the copy that is kept now."""
+    fields = body_of(document)
+    whole = fields["document"] if "document" in fields else _loosely_read(fields["text"])
+    spec = whole.get("spec") if isinstance(whole, dict) else None
+    job = spec.get("job") if isinstance(spec, dict) else None
+    origin = _Origin(folder, os.environ if environment is None else environment, progress)
+    draft = Draft(CreateSchedule(**fields), project)
+    return (yield from _located(draft, job if isinstance(job, dict) else None, origin))
+
+
+def planning(draft: Draft[SubmitJob]) -> Script[Plan]:
     """What sending the draft would do. Writes nothing."""
     plan: Plan = yield jobs.plan(draft.body, project=draft.project)
     return plan
 
 
-def sending(draft: Draft, progress: Progress | None = None) -> Script[JobView]:
+def sending(draft: Draft[SubmitJob], progress: Progress | None = None) -> Script[JobView]:
     """Keep the folder unless it is kept already, then submit. A folder that changed meanwhile is taken anew."""
     draft = yield from keeping(draft, progress)
     view: JobView = yield jobs.submit(draft.body, project=draft.project)
     return view
 
 
-def keeping(draft: Draft, progress: Progress | None = None) -> Script[Draft]:
+def creating(draft: Draft[CreateSchedule], progress: Progress | None = None) -> Script[ScheduleView]:
+    """The same for a schedule."""
+    draft = yield from keeping(draft, progress)
+    view: ScheduleView = yield catalog.create_schedule(draft.body, project=draft.project)
+    return view
+
+
+def keeping(draft: Draft[B], progress: Progress | None = None) -> Script[Draft[B]]:
     """Upload the draft's snapshot unless the API has it. Returns the draft, naming the snapshot that is kept now."""
     for attempt in range(1, TRIES + 1):
         snapshot = draft.snapshot
@@ -103,7 +140,49 @@ def keeping(draft: Draft, progress: Progress | None = None) -> Script[Draft]:
     return draft
 
 
-def _retaken(draft: Draft, before: Snapshot, progress: Progress | None) -> Script[Draft]:
+@dataclass(frozen=True)
+class _Origin:
+    """Where something is submitted from."""
+
+    folder: Path | None
+    environment: Mapping[str, str]
+    progress: Progress | None
+
+
+def _located(draft: Draft[B], job: Mapping[str, Any] | None, origin: _Origin) -> Script[Draft[B]]:
+    """The draft with its submission, and with a snapshot of the folder that the job document asks for."""
+    here = (origin.folder or Path.cwd()).resolve()
+    wanted = _wanted_folder(job, Path(draft.body.source).resolve().parent if draft.body.source else here, here)
+    limits = limits_from(origin.environment)
+    snapshot: Snapshot | None = None
+    if wanted is not None:
+        snapshot = yield Work(lambda: take(wanted, limits=limits, progress=_told(origin.progress, "reading")))
+    submission = Submission(base_env=_base_env(origin.environment), cwd=str(wanted or here))
+    body = draft.body.model_copy(update={"submission": submission})
+    return _named(Draft(body, draft.project, None, limits), snapshot)
+
+
+def _wanted_folder(job: Mapping[str, Any] | None, beside: Path, here: Path) -> Path | None:
+    """The folder that a job document wants a copy of: `beside` its file when it names one, else the present one."""
+    spec = job.get("spec") if job is not None else None
+    if not isinstance(spec, Mapping):
+        return None
+    workdir = spec.get("workdir")
+    asked = workdir if isinstance(workdir, Mapping) else {}
+    if asked.get("mode", "snapshot") != "snapshot" or asked.get("snapshot"):
+        return None
+    return beside / asked["path"] if isinstance(asked.get("path"), str) else here
+
+
+def _loosely_read(text: str) -> Any:
+    """What YAML text holds, as far as it can be read. Nothing is judged here: the API reads it again, and strictly."""
+    try:
+        return yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return None
+
+
+def _retaken(draft: Draft[B], before: Snapshot, progress: Progress | None) -> Script[Draft[B]]:
     snapshot = yield Work(lambda: take(before.root, limits=draft.limits, progress=_told(progress, "reading again")))
     return _named(draft, snapshot)
 
@@ -120,22 +199,7 @@ def _pack(snapshot: Snapshot, archive: Path, progress: Progress | None) -> None:
         snapshot.pack(target, _told(progress, "packing"))
 
 
-def _wanted_folder(body: SubmitJob, here: Path, project: str | None) -> Script[Path | None]:
-    """The folder that the job wants a copy of, or None. Text and templates are read by the API, which knows how."""
-    document = body.document
-    if document is None:
-        rendered: Rendered = yield jobs.render(body, project=project)
-        document = rendered.document
-    spec = document.get("spec")
-    workdir = spec.get("workdir") if isinstance(spec, dict) else None
-    asked = workdir if isinstance(workdir, dict) else {}
-    if asked.get("mode", "snapshot") != "snapshot" or asked.get("snapshot"):
-        return None
-    base = Path(body.source).resolve().parent if body.source else here
-    return base / asked["path"] if isinstance(asked.get("path"), str) else here
-
-
-def _named(draft: Draft, snapshot: Snapshot | None) -> Draft:
+def _named(draft: Draft[B], snapshot: Snapshot | None) -> Draft[B]:
     """The draft, saying which snapshot it uses and where that stood in git."""
     if snapshot is None:
         return draft

@@ -12,14 +12,14 @@ from typing import Any, Self, TypeVar
 import httpx
 
 from perdure.client import config, wire
-from perdure.client._models import JobView, Plan
+from perdure.client._models import JobView, Plan, ScheduleView, SubmitJob
 from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
-from perdure.client.submitting import Draft, Progress, drafting, planning, request, sending
+from perdure.client.submitting import Draft, Progress, creating, drafting, planning, request, scheduling, sending
 from perdure.client.waiting import waiting
 from perdure.errors import PerdureError
 
@@ -104,12 +104,24 @@ class Client:
         view = self.run(sending(draft, progress))
         return Run(self, view.id, view.project, view)
 
+    def schedule(
+        self,
+        document: Document,
+        *,
+        folder: Path | None = None,
+        project: str | None = None,
+        progress: Progress | None = None,
+    ) -> ScheduleView:
+        """Store a schedule. All its jobs run in a copy of the working folder as it is now, when they want one."""
+        draft = self.run(scheduling(document, folder=folder, project=project, progress=progress))
+        return self.run(creating(draft, progress))
+
     def attach(self, job: str, *, project: str | None = None) -> Run:
         """A job that is there already, by id or by name (the newest of that name)."""
         view = self.jobs.get(job, project=project)
         return Run(self, view.id, view.project, view)
 
-    def plan(self, draft: Draft) -> Plan:
+    def plan(self, draft: Draft[SubmitJob]) -> Plan:
         """What sending a draft would do. Writes nothing."""
         return self.run(planning(draft))
 

@@ -27,6 +27,7 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     command(app, "errors", "perdure errors PD-2004", "perdure errors --json code,title", shows="ErrorCodeView")(errors)
     command(app, "completion", "source <(perdure completion bash)")(completion)
+    command(app, "metrics", "perdure metrics")(metrics)
     command(app, "version", "perdure version --server")(version)
 
 
@@ -53,6 +54,14 @@ def completion(shell: Annotated[Shell, typer.Argument(help="The shell to print t
     prepare_completion()
     root = typer.main.get_command(_app())
     shell_complete(root, {}, PROGRAM, COMPLETE, f"source_{shell}")
+
+
+def metrics(project: given.Project = None) -> None:
+    """Print the control plane's numbers in Prometheus' text form."""
+    from perdure.cli import session
+
+    with session.client(project) as client:
+        print(client.system.metrics(), end="")
 
 
 def version(

@@ -16,9 +16,9 @@ def register(app: typer.Typer) -> None:
     command(noun, "create", "perdure schedules create -f nightly.yaml --dry-run", shows="ScheduleView")(create)
     command(noun, "list", "perdure schedules list", shows="ScheduleView")(list_)
     command(noun, "show", "perdure schedules show nightly", shows="ScheduleView")(show)
-    command(noun, "pause", "perdure schedules pause nightly --reason 'data is late'", shows="ScheduleView")(pause)
+    command(noun, "pause", "perdure schedules pause nightly", shows="ScheduleView")(pause)
     command(noun, "resume", "perdure schedules resume nightly", shows="ScheduleView")(resume)
-    command(noun, "trigger", "perdure schedules trigger nightly", shows="Triggered")(trigger)
+    command(noun, "trigger", "perdure schedules trigger nightly", shows="JobView")(trigger)
     command(noun, "delete", "perdure schedules delete nightly -y")(delete)
 
 
@@ -31,20 +31,10 @@ def create(
     output: given.Output = None,
 ) -> None:
     """Store a schedule. Its next runs are shown first; on a terminal it asks before it goes ahead."""
-    from perdure.cli import tables, terminal
-    from perdure.cli.shapes import SCHEDULE, schedule_lines
+    from perdure.cli import submitting
 
-    out = Out.of(json, output)
     with session.client(project) as client:
-        planned = client.schedules.create(file, dry_run=True)
-        if dry_run:
-            out.one(planned, SCHEDULE)
-            return
-        tables.properties(schedule_lines(planned), stderr=True)
-        if not yes and terminal.interactive() and not session.ask("Create this schedule?", default=True):
-            terminal.say("nothing was created")
-            return
-        out.one(client.schedules.create(file), SCHEDULE)
+        submitting.schedule(client, file, Out.of(json, output), dry_run=dry_run, yes=yes)
 
 
 def list_(
@@ -76,41 +66,33 @@ def show(
 
 
 def pause(
-    schedule: given.ScheduleName,
-    reason: given.Reason = "",
-    project: given.Project = None,
-    json: given.Json = None,
-    output: given.Output = None,
+    schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
-    """Start nothing until the schedule is resumed."""
+    """Submit nothing until the schedule is resumed."""
     from perdure.cli.shapes import SCHEDULE
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.schedules.pause(schedule, reason=reason), SCHEDULE)
+        Out.of(json, output).one(client.schedules.pause(schedule), SCHEDULE)
 
 
 def resume(
-    schedule: given.ScheduleName,
-    reason: given.Reason = "",
-    project: given.Project = None,
-    json: given.Json = None,
-    output: given.Output = None,
+    schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
-    """Let a paused schedule run by the clock again."""
+    """Let a paused schedule run by the clock again. Times that passed meanwhile are not made up for."""
     from perdure.cli.shapes import SCHEDULE
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.schedules.resume(schedule, reason=reason), SCHEDULE)
+        Out.of(json, output).one(client.schedules.resume(schedule), SCHEDULE)
 
 
 def trigger(
     schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
-    """Submit a schedule's job once, now."""
-    from perdure.cli.shapes import TRIGGERED
+    """Submit a schedule's job once, now, even while it is paused."""
+    from perdure.cli.shapes import ACCEPTED
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.schedules.trigger(schedule), TRIGGERED)
+        Out.of(json, output).one(client.schedules.trigger(schedule), ACCEPTED)
 
 
 def delete(schedule: given.ScheduleName, yes: given.Yes = False, project: given.Project = None) -> None:

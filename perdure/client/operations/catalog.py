@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from perdure.client._models import (
+    CreateSchedule,
+    JobView,
     Rendered,
     RenderTemplate,
     SchedulePage,
@@ -16,7 +18,6 @@ from perdure.client._models import (
     SnapshotView,
     TemplatePage,
     TemplateView,
-    Triggered,
 )
 from perdure.client.call import Call, Reply, as_json, nothing, reading, segment
 from perdure.client.documents import Document, body_of
@@ -89,15 +90,15 @@ def delete_secret(name: str, *, project: str | None = None) -> Call[None]:
     return Call("secrets.delete", "DELETE", f"/v1/secrets/{segment(name)}", nothing, project=project)
 
 
-def create_schedule(document: Document, *, dry_run: bool = False, project: str | None = None) -> Call[ScheduleView]:
-    """Store a schedule; it runs from now on. With `dry_run` nothing is stored, and its next runs are told."""
+def create_schedule(body: CreateSchedule, *, dry_run: bool = False, project: str | None = None) -> Call[ScheduleView]:
+    """Store a schedule; it runs by the clock from now on. With `dry_run` nothing is stored; its next runs are told."""
     return Call(
         "schedules.create",
         "POST",
         "/v1/schedules",
         reading(ScheduleView),
         {"dryRun": True if dry_run else None},
-        body=as_json(body_of(document)),
+        body=as_json(body),
         content_type=JSON,
         project=project,
         keyed=not dry_run,
@@ -117,20 +118,20 @@ def get_schedule(name: str, *, project: str | None = None) -> Call[ScheduleView]
     return Call("schedules.get", "GET", f"/v1/schedules/{segment(name)}", reading(ScheduleView), project=project)
 
 
-def pause_schedule(name: str, *, reason: str = "", project: str | None = None) -> Call[ScheduleView]:
-    """Start nothing until it is resumed."""
-    return _operate("pause", name, reason, project)
+def pause_schedule(name: str, *, project: str | None = None) -> Call[ScheduleView]:
+    """Submit nothing until it is resumed."""
+    return _operate("pause", name, project)
 
 
-def resume_schedule(name: str, *, reason: str = "", project: str | None = None) -> Call[ScheduleView]:
-    """Run by the clock again."""
-    return _operate("resume", name, reason, project)
+def resume_schedule(name: str, *, project: str | None = None) -> Call[ScheduleView]:
+    """Run by the clock again. Times that passed meanwhile are not made up for."""
+    return _operate("resume", name, project)
 
 
-def trigger_schedule(name: str, *, project: str | None = None) -> Call[Triggered]:
-    """Submit its job once, now."""
+def trigger_schedule(name: str, *, project: str | None = None) -> Call[JobView]:
+    """Submit its job once, now, even while it is paused."""
     path = f"/v1/schedules/{segment(name)}:trigger"
-    return Call("schedules.trigger", "POST", path, reading(Triggered), project=project, keyed=True)
+    return Call("schedules.trigger", "POST", path, reading(JobView), project=project, keyed=True)
 
 
 def delete_schedule(name: str, *, project: str | None = None) -> Call[None]:
@@ -160,14 +161,6 @@ def _secret(operation: str, path: str, body: dict[str, str], project: str | None
     return Call(operation, "POST", path, read, body=as_json(body), content_type=JSON, project=project, keyed=True)
 
 
-def _operate(verb: str, name: str, reason: str, project: str | None) -> Call[ScheduleView]:
-    return Call(
-        f"schedules.{verb}",
-        "POST",
-        f"/v1/schedules/{segment(name)}:{verb}",
-        reading(ScheduleView),
-        body=as_json({"reason": reason}),
-        content_type=JSON,
-        project=project,
-        keyed=True,
-    )
+def _operate(verb: str, name: str, project: str | None) -> Call[ScheduleView]:
+    path = f"/v1/schedules/{segment(name)}:{verb}"
+    return Call(f"schedules.{verb}", "POST", path, reading(ScheduleView), project=project, keyed=True)

@@ -29,12 +29,12 @@ JSON = "application/json"
 
 def submit(body: SubmitJob, *, project: str | None = None) -> Call[JobView]:
     """Accept a job. It is accepted when this answers; it starts by itself shortly after."""
-    return _document("submit", "/v1/jobs", JobView, body, project, keyed=True)
+    return _document("submit", "/v1/jobs", JobView, body, project, {"dryRun": None}, keyed=True)
 
 
 def plan(body: SubmitJob, *, project: str | None = None) -> Call[Plan]:
     """What a submit would do. Nothing is written."""
-    return _document("submit", "/v1/jobs", Plan, body, project, dry_run=True)
+    return _document("submit", "/v1/jobs", Plan, body, project, {"dryRun": True})
 
 
 def validate(body: SubmitJob, *, project: str | None = None) -> Call[Validation]:
@@ -158,8 +158,8 @@ def _document(
     answer: type[M],
     body: SubmitJob,
     project: str | None,
+    query: Mapping[str, Any] | None = None,
     *,
-    dry_run: bool = False,
     keyed: bool = False,
 ) -> Call[M]:
     return Call(
@@ -167,7 +167,7 @@ def _document(
         "POST",
         path,
         reading(answer),
-        {"dryRun": True if dry_run else None},
+        query or {},
         body=as_json(body),
         content_type=JSON,
         project=project,
