@@ -49,7 +49,8 @@ def differences() -> dict[str, str | None]:
 
 def pages() -> dict[str, str]:
     """Every page that is generated as a whole or in part, by path below the root."""
-    made = {**errors.pages(), **cli.pages(), **kinds.pages(), **settings.pages(), **timeline.pages()}
+    makers = (api, cli, errors, kinds, settings, timeline)
+    made = {path: text for maker in makers for path, text in maker.pages().items()}
     return {**_filled(), **{f"docs/{path}": text for path, text in made.items()}}
 
 

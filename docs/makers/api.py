@@ -1,19 +1,19 @@
-"""Tables of the API's routes and of the client's calls, from the OpenAPI document and the client itself."""
+"""The API's own description, and a table of its routes."""
 
-import json
-from pathlib import Path
 from typing import Any
 
+from api import openapi
 from docs.makers.markdown import code, table
 
-OPENAPI = Path(__file__).resolve().parents[1] / "openapi.json"
+
+def pages() -> dict[str, str]:
+    return {"openapi.json": openapi.text()}
 
 
 def routes() -> str:
     """Every route by area."""
-    document = json.loads(OPENAPI.read_text())
     by_tag: dict[str, list[list[str]]] = {}
-    for path, verbs in document["paths"].items():
+    for path, verbs in openapi.document()["paths"].items():
         for verb, operation in verbs.items():
             by_tag.setdefault(operation["tags"][0], []).append(_route(verb, path, operation))
     head = ["Route", "What it does", "Query"]
