@@ -73,8 +73,8 @@ def checkpointed(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None
 
 
 def pruned(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
-    """Saves six checkpoints of which three are kept."""
-    job = submit(stack, auditor, name, options=("--seconds", "0.2", "--save", "6"))
+    """Saves six checkpoints, of which three are kept, so shortly before its end that nobody sees them any earlier."""
+    job = submit(stack, auditor, name, options=("--seconds", "0.2", "--save-at-end", "6"))
     over = stack.until(job, seconds=120)
     assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
     kept = [entry["step"] for entry in stack.items(job, "checkpoints")]

@@ -1,4 +1,4 @@
-"""A job that testifies: `witness.py MARKS [--seconds S] [--exit N] [--daemon] [--save N]`. Standard library only.
+"""A job that testifies: `witness.py MARKS [--seconds S] [--exit N] [--daemon] [--save N] [--save-at-end N]`. Standard library only.
 
 It marks its start, and an overlap when a process of another attempt still lives; may leave a daemonized child with an
 empty environment behind; works for a while; may save checkpoints through plain files; marks its end.
@@ -28,6 +28,8 @@ def main() -> int:
     while time.monotonic() < ends:
         asked = honour_control(asked, options.save + 1)
         time.sleep(min(0.05, options.seconds))
+    for step in range(1, options.save_at_end + 1):
+        save(step)
     mark(options.marks, "end")
     return int(options.exit)
 
@@ -39,6 +41,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--exit", type=int, default=0)
     parser.add_argument("--daemon", action="store_true")
     parser.add_argument("--save", type=int, default=0)
+    parser.add_argument("--save-at-end", type=int, default=0)
     return parser.parse_args()
 
 
