@@ -1,4 +1,4 @@
-"""A job that testifies: `witness.py MARKS [--seconds S] [--exit N] [--daemon] [--save N] [--save-at-end N]`. Standard library only.
+"""A job that testifies: `witness.py MARKS [options]`, with the standard library only.
 
 It marks its start, and an overlap when a process of another attempt still lives; may leave a daemonized child with an
 empty environment behind; works for a while; may save checkpoints through plain files; marks its end.
