@@ -10,7 +10,7 @@ from activities.adapters.local.observing import Observer, read_collected
 from activities.adapters.local.rank_spec import secret_folder
 from activities.adapters.local.settings import Settings
 from activities.adapters.local.shim import files
-from activities.artifacts import keep
+from activities.artifacts import ArtifactLimits, keep
 from activities.checkpoints import judge
 from activities.digests import DigestCache
 from activities.effects import crash_point
@@ -67,7 +67,8 @@ class Collector:
         ref = launch.ref
         run = self._layout.run_folder(ref)
         log_bytes = sum(self._keep_log(launch, attempt, rank) for rank in range(launch.ranks))
-        kept = keep(self._objects, run, artifact_key(ref.tenant, ref.project, ref.job, ref.number, ""))
+        prefix = artifact_key(ref.tenant, ref.project, ref.job, ref.number, "")
+        kept = keep(self._objects, run, prefix, _artifact_limits(launch))
         progress = summarise([point for point in read_progress(run) if point.attempt == ref.number])
         return Collected(
             observation=observation,
@@ -100,3 +101,8 @@ class Collector:
         shutil.rmtree(attempt / "work", ignore_errors=True)
         ports.release(self._layout.ports, key(launch.ref))
         self._layout.active_file(launch.ref).unlink(missing_ok=True)
+
+
+def _artifact_limits(launch: AttemptLaunch) -> ArtifactLimits:
+    most = launch.artifacts_max_bytes
+    return ArtifactLimits() if most is None else ArtifactLimits(bytes=most, file_bytes=most)

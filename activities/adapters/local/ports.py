@@ -15,7 +15,7 @@ TRIES = 500
 def reserve(folder: Path, owner: str, count: int) -> int:
     """The first of `count` ports in a row that nobody listens on or was given. Raises PortError, PD-3013."""
     for _ in range(TRIES):
-        first = random.randrange(FIRST, LAST - count + 1)
+        first = random.randrange(FIRST, LAST - count + 2)
         block = range(first, first + count)
         if not _claim(folder, owner, block):
             continue
