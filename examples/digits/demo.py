@@ -23,9 +23,10 @@ from perdure.client import Run
 from perdure.errors import PerdureError
 
 HERE = Path(__file__).resolve().parent
-STEPS, SAVE_EVERY = 600, 50
+STEPS, SAVE_EVERY = 900, 50
 LEAST_ACCURACY = 0.95
-WORKER_DIES_AT, ENGINE_DIES_AT, RANK_DIES_AT = 60, 160, 330
+BETWEEN = range(15, 40)
+WORKER_DIES_AT, ENGINE_DIES_AT, RANK_DIES_AT = 60, 160, 320
 console = Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 120)
 
 
@@ -44,6 +45,9 @@ def main() -> NoReturn:
         if home is not None:
             console.print(f"What was there is kept in {home}")
         sys.exit(1)
+    except KeyboardInterrupt:
+        console.print("Interrupted; jobs and control plane were stopped.")
+        sys.exit(130)
     if home is not None:
         shutil.rmtree(home)
         console.print("The control plane has stopped and nothing is left. KEEP=1 make demo leaves it running.")
@@ -108,11 +112,12 @@ def _kill_part(plane: Plane, run: Run, name: str) -> None:
 
 
 def _kill_rank(plane: Plane, run: Run) -> int:
-    """SIGKILL rank 1 and return the step that had been reached."""
+    """SIGKILL rank 1 between two checkpoints and return the step that had been reached."""
     plane.until_step(run, RANK_DIES_AT)
+    plane.until(run, "a moment between two checkpoints", lambda: plane.latest_step(run) % SAVE_EVERY in BETWEEN)
     pids = processes_of(PERDURE_JOB=run.id, PERDURE_RANK="1")
     _check(len(pids) >= 1, "", "no process of rank 1 can be found")
-    step = run.refresh().step or 0
+    step = plane.latest_step(run)
     for pid in pids:
         os.kill(pid, signal.SIGKILL)
     console.print(f"   step {step}: SIGKILL to rank 1 (pid {', '.join(map(str, pids))})")

@@ -61,6 +61,12 @@ class Plane:
         self.until(run, f"step {step}", lambda: (run.refresh().step or 0) >= step)
         return run.view.step or 0
 
+    def latest_step(self, run: Run) -> int:
+        """The last step in the run folder itself: up to a second newer than what the API says."""
+        folder = self.home / "runs" / run.view.tenant / run.view.project / run.id / "run"
+        lines = (folder / "progress.jsonl").read_text().splitlines()
+        return max((int(json.loads(line)["step"]) for line in lines[-3:-1]), default=0)
+
     def until_end(self, run: Run) -> Any:
         return self.until(run, "the end", lambda: run.refresh().phase in FINAL)
 

@@ -106,3 +106,23 @@ def test_a_home_survives_ups_that_are_killed_at_any_moment(tmp_path: Path) -> No
     assert stack.until(job)["phase"] == "Succeeded"
     stack.down()
     stack.gone()
+
+
+@pytest.mark.parametrize("ending", ["down", "kill"])
+def test_a_running_job_outlives_the_control_plane_and_the_same_attempt_is_taken_over(
+    stack: Stack, tmp_path: Path, ending: str
+) -> None:
+    gate = tmp_path / "gate"
+    job = stack.submit({"command": ["sh", "-c", f"while [ ! -e {gate} ]; do sleep 0.1; done"]})
+    stack.until(job, ("Running",))
+    (attempt,) = stack.items(job, "attempts")
+    if ending == "down":
+        stack.down()
+    else:
+        control_plane = [seen(entry["pid"]) for entry in stack.status()["processes"]]
+        control_plane[0].kill()
+        wait_until_gone(control_plane, 10)
+    stack.up()
+    gate.touch()
+    assert stack.until(job)["phase"] == "Succeeded"
+    assert [later["token"] for later in stack.items(job, "attempts")] == [attempt["token"]]
