@@ -67,16 +67,16 @@ def end_rank(token: str, rank: int, known: dict[str, Any]) -> int:
         pids |= carriers(token, rank)
         return pids | {below for pid in pids for below in procs.living_descendants(pid)}
 
-    cgroups.kill(known.get("cgroups", []))
-    return end_all(found)
+    return end_all(found, lambda: cgroups.kill(known.get("cgroups", [])))
 
 
-def end_all(found: Callable[[], set[int]]) -> int:
+def end_all(found: Callable[[], set[int]], also: Callable[[], None] = lambda: None) -> int:
     """Kill whatever `found` returns until it returns nothing. Returns how many processes that were."""
     killed: set[int] = set()
     ends = time.monotonic() + KILL_WITHIN
     while (pids := {pid for pid in found() if procs.start_time(pid) is not None}) and time.monotonic() < ends:
         killed |= pids
+        also()
         for pid in pids:
             procs.send(pid, signal.SIGKILL)
         time.sleep(PAUSE)

@@ -127,10 +127,20 @@ def test_lack_of_memory_is_proved_by_the_own_group_and_suspected_by_the_machines
 
 
 @pytest.mark.parametrize(
-    ("blocks", "files_left", "full"), [(100, 5, False), (15, 5, True), (0, 5, True), (100, 0, True)]
+    ("blocks", "free", "inodes", "free_inodes", "full"),
+    [
+        (1000, 100, 1000, 5, False),
+        (1000, 15, 1000, 5, True),
+        (1000, 0, 1000, 5, True),
+        (1000, 100, 1000, 0, True),
+        (1000, 100, 0, 0, False),
+        (0, 0, 0, 0, False),
+    ],
 )
-def test_a_disk_is_full_without_bytes_or_without_inodes(blocks: int, files_left: int, full: bool) -> None:
-    seen = os.statvfs_result((4096, 4096, 1000, blocks, blocks, 1000, files_left, files_left, 0, 255))
+def test_a_disk_is_full_without_bytes_or_inodes_where_they_are_counted(
+    blocks: int, free: int, inodes: int, free_inodes: int, full: bool
+) -> None:
+    seen = os.statvfs_result((4096, 4096, blocks, free, free, inodes, free_inodes, free_inodes, 0, 255))
     assert receipt.is_full(seen) is full
 
 

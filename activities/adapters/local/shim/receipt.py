@@ -154,8 +154,10 @@ def _is_full(folder: str) -> bool:
 
 
 def is_full(seen: os.statvfs_result) -> bool:
-    """Whether nothing of use can be written: no bytes, or no inodes where the file system counts them."""
-    return seen.f_bavail * seen.f_frsize < FULL_BELOW or (seen.f_files > 0 and seen.f_favail == 0)
+    """Whether nothing of use can be written: no bytes or no inodes are left, where the file system counts them."""
+    no_bytes = seen.f_blocks > 0 and seen.f_bavail * seen.f_frsize < FULL_BELOW
+    no_inodes = seen.f_files > 0 and seen.f_favail == 0
+    return no_bytes or no_inodes
 
 
 def _tells_of_full_disk(lines: list[str]) -> bool:
