@@ -40,10 +40,14 @@ def move(
 
 
 def note(state: JobState, now: datetime, kind: str, reason: str, *, actor: str = SYSTEM) -> JobState:
-    """Append an event to what is to be recorded. Keys count up, so that writing one twice is harmless."""
+    """Append an event to what is to be recorded. Keys count up, so that writing one twice is harmless.
+
+    A key names the phase too: when an activity recorded one decision and the workflow, hearing only that the activity
+    failed, makes another, both are kept.
+    """
     number = state.event_count + 1
     event = Event(
-        key=f"{number:06d}",
+        key=f"{number:06d}-{state.phase}",
         at=now,
         actor=actor,
         kind=kind,

@@ -313,7 +313,7 @@ def test_no_order_of_facts_leaves_a_final_phase_or_doubles_an_attempt(sequence: 
             assert after_state.phase is state.phase
         launched += [c.ref.number for c in decision.commands if isinstance(c, LaunchCommand)]
         assert after_state.retries_used <= after_state.retry.limit
-        assert [e.key for e in after_state.events] == [f"{n + 1:06d}" for n in range(after_state.event_count)]
+        assert [e.key[:6] for e in after_state.events] == [f"{n + 1:06d}" for n in range(after_state.event_count)]
         if after_state.resume_step is not None and state.resume_step is None:
             assert any(c.complete and c.step == after_state.resume_step for c in fact.collected.checkpoints)
         state = after_state

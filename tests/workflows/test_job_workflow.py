@@ -66,7 +66,7 @@ async def test_every_event_of_a_retried_job_is_recorded_once_and_in_order(tempor
         over = await run.handle.result()
         assert (over.phase, over.attempt, over.resume_step) == (Phase.SUCCEEDED, 3, 30)
         assert script.launched == [1, 2, 3]
-        assert sorted(script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
+        assert sorted(key[:6] for key in script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
 
 
 async def test_a_decision_that_an_activity_recorded_otherwise_is_recorded_again(temporal_client: Client) -> None:
@@ -78,7 +78,7 @@ async def test_a_decision_that_an_activity_recorded_otherwise_is_recorded_again(
         over = await run.handle.result()
         assert script.last is not None
         assert script.last.phase is Phase.SUCCEEDED
-        assert sorted(script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
+        assert sorted(key[:6] for key in script.events) == [f"{n + 1:06d}" for n in range(over.event_count)]
 
 
 async def test_cancel_stops_the_attempt_and_ends_when_it_has_ended(temporal_client: Client, cached: int) -> None:
