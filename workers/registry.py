@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from temporalio.client import Client
@@ -16,6 +17,7 @@ from workflows.job import JobWorkflow
 
 CONTROL = "control"
 LOCAL_CLUSTER = "cluster-local"
+AFTER_A_KILL = timedelta(seconds=2)  # how long tasks wait for a worker that was killed, before any other gets them
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=8)
 
 
@@ -57,6 +59,7 @@ def worker(client: Client, queue: Queue, settings: Settings, threads: ThreadPool
         workflow_runner=workflow_runner(),
         max_concurrent_workflow_tasks=settings.workflow_tasks,
         max_cached_workflows=settings.cached_workflows,
+        sticky_queue_schedule_to_start_timeout=AFTER_A_KILL,
         workflow_task_poller_behavior=POLLERS,
         **shared,
     )
