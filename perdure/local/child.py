@@ -130,7 +130,7 @@ class Child:
         self._due = self._clock() + backoff.delay(self._failures, self._chance())
         self._enter(Stage.WAITING)
         if not self._was_ready and (self.exit == REFUSED or self._failures >= FIRST_START_TRIES):
-            self.gave_up = f"{self.spec.name} ended with {self.exit}, {self._failures} times before it was ready"
+            self.gave_up = f"{self.spec.name} ended with {self.exit} before it was ready (try {self._failures})"
 
     def _stuck(self) -> None:
         if self._process:

@@ -34,7 +34,7 @@ def command(pid: int) -> str:
     except OSError:
         return ""
     ours = [word for word in words if word.startswith(("workers.", "perdure.local."))]
-    return ours[0] if ours else " ".join(word for word in words if word)[:80]
+    return ours[0] if ours else " ".join(" ".join(words).split())[:80]
 
 
 def open_files(pid: int) -> Iterator[tuple[str, str]]:

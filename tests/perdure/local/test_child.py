@@ -98,7 +98,7 @@ def test_a_child_that_never_served_is_given_up_after_three_ends(bench: Make) -> 
         assert part.child.gave_up == ""
         part.until(Stage.WAITING)
         part.time += 60
-    assert part.child.gave_up == "part ended with 5, 3 times before it was ready"
+    assert part.child.gave_up == "part ended with 5 before it was ready (try 3)"
 
 
 def test_a_child_that_refuses_to_run_is_given_up_at_once(bench: Make) -> None:
