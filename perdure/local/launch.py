@@ -1,5 +1,6 @@
 """Starting the control plane in this process or in one of its own, and stopping it."""
 
+import contextlib
 import json
 import os
 import signal
@@ -82,10 +83,12 @@ def stop(place: Home) -> bool:
     """
     if not lock.is_held(place.lock):
         return False
-    for process in _responsible(place):
-        os.kill(process.pid, signal.SIGTERM)
+    asked = _responsible(place)
+    for process in asked:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGTERM)
     deadline = time.monotonic() + STOP_WITHIN
-    while lock.is_held(place.lock):
+    while lock.is_held(place.lock) or any(process.alive() for process in asked):
         if time.monotonic() > deadline:
             raise LocalError(
                 "PD-4006", f"{lock.held(place.lock).detail}, {STOP_WITHIN:.0f} seconds after it was asked to stop"
