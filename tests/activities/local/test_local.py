@@ -60,9 +60,7 @@ def next_attempt(launch: AttemptLaunch) -> AttemptLaunch:
 
 
 def test_every_attempt_runs_the_bytes_that_were_submitted(world: LocalWorld) -> None:
-    main = (
-        b"import os\nprint(open('data.txt').read(), os.getcwd().endswith('/src'))\nopen('data.txt', 'w').write('new')"
-    )
+    main = b"import os\nprint(open('data').read(), os.getcwd().endswith('/src'))\nopen('data', 'w').write('new')"
     archive, sha256 = snapshot_of({"src/main.py": main, "src/data": b"old"})
     store_upload(world.objects, "t", "p", sha256, archive)
     launch = launch_of(("python3", "main.py"), workdir=Workdir(mode="snapshot", sha256=sha256, subfolder="src"))

@@ -29,9 +29,10 @@ class FixedSecrets:
 class LocalWorld:
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
         self.home = home
+        self.settings = settings or Settings()
         self.secrets = FixedSecrets()
         self.objects = FolderObjects(home / "objects")
-        self.runtime = LocalRuntime(home, self.secrets, self.objects, settings)
+        self.runtime = LocalRuntime(home, self.secrets, self.objects, self.settings)
         self.logs = LocalLogs(home, self.objects)
         self.missing_workdir = Workdir(mode="live", path=str(home / "no-such-folder"))
 
