@@ -1,4 +1,8 @@
-"""When a schedule fires next: the times that the engine gives too, known before it knows of the schedule. No jitter."""
+"""When a schedule fires next, known before the engine knows of it. Without jitter.
+
+The engine gives the same times, but for one hour a year: where clocks are set back east of Greenwich, it leaves out
+some times of schedules that fire several times within that hour.
+"""
 
 from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
@@ -9,6 +13,7 @@ from definitions import cron
 from definitions.schedule import Calendar, ScheduleSpec
 from definitions.wire import Wire
 
+NOTHING = timedelta(0)
 HORIZON_DAYS = 366 * 40  # the engine looks no farther either: what has not come by then never does
 
 
@@ -98,11 +103,21 @@ def _is_on(times: Times, day: date) -> bool:
 
 
 def _of_day(times: Times, zone: ZoneInfo, day: date) -> Iterator[datetime]:
-    """Local times that the clocks skip do not come; of those that come twice the first counts."""
     for hour in times.hour:
         for minute in times.minute:
             for second in times.second:
-                local = datetime.combine(day, time(hour, minute, second), zone)
-                moment = local.astimezone(UTC)
-                if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
-                    yield moment
+                yield from _instants(datetime.combine(day, time(hour, minute, second), zone))
+
+
+def _instants(local: datetime) -> tuple[datetime, ...]:
+    """When a local time comes: never where clocks skip it.
+
+    What comes twice, where clocks are set back, is as the engine has it: west of Greenwich both, elsewhere the second.
+    """
+    first, second = (local.replace(fold=fold).astimezone(UTC) for fold in (0, 1))
+    if first == second:
+        return (first,)
+    if first > second:
+        return ()
+    offset = local.replace(fold=1).utcoffset()
+    return (first, second) if offset is not None and offset < NOTHING else (second,)

@@ -10,6 +10,7 @@ from definitions.facts import Event
 from definitions.job import Job
 from definitions.job_checkpoints import CheckpointSource
 from definitions.job_document import digest_of, document_of, gpus_of, ranks_of
+from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
 from store import checkpoints, jobs
@@ -32,9 +33,26 @@ class Origin(Wire):
 
 def accept(session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> JobRow:
     """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing."""
+    return jobs.insert(session, _new_job(job, submission, origin, now), [_first_event(origin, now)])
+
+
+def refuse(
+    session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime, why: PerdureError
+) -> JobRow:
+    """Insert a job that nobody can be told about now, ended before it began, so that it is seen with the reason."""
+    new = _new_job(job, submission, origin, now).model_copy(update={"snapshot": None})
+    reason = f"not accepted: {why.detail} [{why.code.code}]"
+    refused = Event(
+        key="refused", at=now, actor=origin.owner, kind="refused", reason=reason, data={"phase": Phase.FAILED.value}
+    )
+    told = [_first_event(origin, now), refused]
+    return jobs.insert_ended(session, new, Phase.FAILED, reason, FailureClass.DEPENDENCY, told)
+
+
+def _new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> jobs.NewJob:
     spec = job.spec
     document = document_of(job)
-    new = jobs.NewJob(
+    return jobs.NewJob(
         **origin.model_dump(),
         project=job.metadata.project,
         name=job.metadata.name,
@@ -50,7 +68,6 @@ def accept(session: Session, job: Job, submission: JobSubmission, origin: Origin
         snapshot=spec.workdir.snapshot,
         created_at=now,
     )
-    return jobs.insert(session, new, [_first_event(origin, now)])
 
 
 def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedCheckpoint | None]:

@@ -10,7 +10,7 @@ from sqlalchemy.orm import Session
 from definitions.facts import Event
 from definitions.ids import is_id
 from definitions.selectors import Operator, Requirement, Selector
-from definitions.states import Mode, Phase
+from definitions.states import FailureClass, Mode, Phase
 from definitions.wire import Wire
 from store import events, snapshots
 from store.base import Document
@@ -75,6 +75,19 @@ def insert(session: Session, job: NewJob, first_events: Sequence[Event] = ()) ->
         raise _taken(session, job)
     row = session.get_one(JobRow, job.id)
     events.append(session, job.tenant, job.project, job.id, first_events)
+    return row
+
+
+def insert_ended(
+    session: Session, job: NewJob, phase: Phase, reason: str, failure: FailureClass, told: Sequence[Event]
+) -> JobRow:
+    """A job that is over before it began: nothing starts it, and its name is free. Its id must be new."""
+    over = dict(live_name=None, attempt=0, event_count=0, generation=1)
+    row = JobRow(**job.model_dump(), **over, phase=phase, reason=reason, failure=failure)
+    row.start_acknowledged_at = row.ended_at = job.created_at
+    session.add(row)
+    session.flush()
+    events.append(session, job.tenant, job.project, job.id, told)
     return row
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, select, tuple_, update
+from sqlalchemy import Select, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from definitions.states import FailureClass, Phase
@@ -15,7 +15,7 @@ from store import checkpoints, snapshots
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
 from store.tables_jobs import ArtifactRow, JobRow
-from store.tables_library import SnapshotRow
+from store.tables_library import ScheduleRow, SnapshotRow
 from store.upsert import changed
 
 
@@ -50,6 +50,14 @@ def active_jobs(session: Session, limit: int, after: str = "") -> list[JobRow]:
     """Jobs that have not ended, by id, from the one after `after` on."""
     query = select(JobRow).where(JobRow.ended_at.is_(None), JobRow.deleted_at.is_(None), JobRow.id > after)
     return list(session.scalars(query.order_by(JobRow.id).limit(limit)))
+
+
+def schedule_generations(session: Session, deleted_since: datetime) -> dict[tuple[str, str, str], int]:
+    """(tenant, project, name) of every schedule -> its generation; of the deleted ones only the recently deleted."""
+    key = (ScheduleRow.tenant, ScheduleRow.project, ScheduleRow.name)
+    recent = or_(ScheduleRow.deleted_at.is_(None), ScheduleRow.deleted_at >= deleted_since)
+    found = session.execute(select(*key, ScheduleRow.generation).where(recent))
+    return {(tenant, project, name): generation for tenant, project, name, generation in found}
 
 
 def count_jobs(session: Session) -> list[JobCount]:

@@ -75,7 +75,7 @@ async def connect(settings: Settings, stop: asyncio.Event) -> Client | None:
 @asynccontextmanager
 async def working(client: Client, parts: Parts, settings: Settings, threads: ThreadPoolExecutor) -> AsyncIterator[None]:
     """Serve every queue while the block runs, and say so in the ready file."""
-    queues = (registry.control(parts.journal), registry.local_cluster(parts.runtime, parts.journal))
+    queues = parts.queues(client)
     async with AsyncExitStack() as stack:
         for queue in queues:
             await stack.enter_async_context(registry.worker(client, queue, settings, threads))

@@ -5,6 +5,7 @@ import os
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import timedelta
 
 from sqlalchemy import Engine
 from temporalio.client import Client
@@ -12,18 +13,25 @@ from temporalio.client import Client
 from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
 from activities.adapters.objects_folder import FolderObjects
+from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
 from store.engine import open_engine
 from store.migrate import check_engine
 from store.sealing import load_keys
-from workers.registry import CONTROL
+from workers import registry
+from workers.job_ender import OperatorEnder
+from workers.operator import TemporalJobOperator
+from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
+from workers.schedule_backend import TemporalSchedules
+from workers.schedule_sync import ScheduleSync
 from workers.settings import Settings
 from workers.starter import Starter
 from workers.sweeper import Sweeper
 
+REQUEST_WITHIN = timedelta(seconds=10)  # how long a job is waited for when its schedule ends it
 Loop = Callable[[asyncio.Event], Awaitable[None]]
 
 
@@ -37,6 +45,14 @@ class Parts:
     runtime: Runtime
     journal: Journal
 
+    def queues(self, client: Client) -> Sequence[Queue]:
+        """What this process serves."""
+        ender = OperatorEnder(TemporalJobOperator(client, REQUEST_WITHIN))
+        return (
+            registry.control(self.journal, SqlScheduleRuns(self.engine), ender),
+            registry.local_cluster(self.runtime, self.journal),
+        )
+
     def loops(self, client: Client) -> Sequence[Loop]:
         """What runs beside the workers, each until its event is set."""
         starter = Starter(
@@ -49,7 +65,8 @@ class Parts:
         reporter = Reporter(self.runtime, client)
         watcher = RunWatcher(self.engine, self.runtime, self.journal)
         sweeper = Sweeper(self.engine, self.runtime, self.objects, period=self.settings.sweep)
-        return (starter.run, reporter.run, watcher.run, sweeper.run)
+        schedules = ScheduleSync(self.engine, TemporalSchedules(client, CONTROL))
+        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run)
 
 
 @contextmanager

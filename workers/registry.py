@@ -11,9 +11,11 @@ from temporalio.worker import PollerBehaviorAutoscaling, Worker
 
 from activities.job import JournalActivities, RuntimeActivities
 from activities.ports import Journal, Runtime
+from activities.schedules import JobEnder, ScheduleActivities, ScheduleRuns
 from workers.settings import Settings
 from workers.workflow_runner import workflow_runner
 from workflows.job import JobWorkflow
+from workflows.schedule_tick import ScheduleTickWorkflow
 
 CONTROL = "control"
 LOCAL_CLUSTER = "cluster-local"
@@ -30,9 +32,19 @@ class Queue:
     activities: Sequence[Callable[..., Any]] = ()
 
 
-def control(journal: Journal) -> Queue:
+def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
     """The queue beside the store: workflows, and the activities that write into it."""
-    return Queue(CONTROL, workflows=(JobWorkflow,), activities=(JournalActivities(journal).record,))
+    schedules = ScheduleActivities(runs, ender)
+    return Queue(
+        CONTROL,
+        workflows=(JobWorkflow, ScheduleTickWorkflow),
+        activities=(
+            JournalActivities(journal).record,
+            schedules.submit_run,
+            schedules.check_run,
+            schedules.end_run,
+        ),
+    )
 
 
 def local_cluster(runtime: Runtime, journal: Journal) -> Queue:
