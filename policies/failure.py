@@ -39,7 +39,8 @@ def judge(observation: AttemptObservation, mode: Mode = Mode.BATCH) -> Judgement
         return Judgement(failure=FailureClass.SIGNAL, reason="stopped on request", rank=stopped.rank)
     if mode is Mode.SERVICE:
         return Judgement(failure=FailureClass.USER_ERROR, reason="the service ended by itself, with 0", exit_code=0)
-    return Judgement(reason=f"all {len(observation.ranks)} ranks ended with 0", exit_code=0)
+    ranks = len(observation.ranks)
+    return Judgement(reason="ended with 0" if ranks == 1 else f"all {ranks} ranks ended with 0", exit_code=0)
 
 
 def first_failure(observation: AttemptObservation) -> RankEvidence | None:
