@@ -13,7 +13,7 @@ import pytest
 from tests.support.audit import Auditor
 from tests.support.effects import hooks
 from tests.support.polling import eventually
-from tests.support.stack import Stack, running_stack, wait_for
+from tests.support.stack import FINAL, Stack, base_environment, running_stack, wait_for
 
 pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
@@ -95,6 +95,30 @@ def polled(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
 
 
+def scheduled(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """A schedule that fires every few seconds, until one of its jobs has run and the worker has died."""
+    schedule(stack, auditor, name, "skip", "--seconds", "0.5")
+    eventually(lambda: fired.exists() and runs(stack, name, "Succeeded"), 120, f"a run of {name}")
+    stack.ask("DELETE", f"/schedules/{name}")
+    eventually(lambda: not [run for run in runs(stack, name) if run["phase"] not in FINAL], 60, f"end of {name}")
+    assert {run["phase"] for run in runs(stack, name)} == {"Succeeded"}
+
+
+def replaced(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """A schedule whose next run ends the one before."""
+    schedule(stack, auditor, name, "cancelOther", "--seconds", "600")
+    eventually(lambda: fired.exists() and runs(stack, name, "Cancelled"), 120, f"a run of {name} ended for the next")
+    stack.ask("DELETE", f"/schedules/{name}")
+
+    def none_left() -> bool:
+        for run in [run for run in runs(stack, name) if run["phase"] not in FINAL]:
+            stack.ask("POST", f"/jobs/{run['id']}:cancel", json={})
+        return all(run["phase"] in FINAL for run in runs(stack, name))
+
+    eventually(none_left, 120, f"end of {name}")
+    assert {run["phase"] for run in runs(stack, name)} == {"Cancelled"}
+
+
 SCENES: dict[str, Scene] = {
     "start-workflow": plain,
     "acknowledge-start": plain,
@@ -113,6 +137,10 @@ SCENES: dict[str, Scene] = {
     "control": checkpointed,
     "record": suspended,
     "poll": polled,
+    "tell-schedule": scheduled,
+    "submit-run": scheduled,
+    "check-run": scheduled,
+    "end-run": replaced,
 }
 
 
@@ -133,6 +161,26 @@ def test_every_hook_has_a_scene() -> None:
 
 def submit(stack: Stack, auditor: Auditor, name: str, *, nodes: int = 1, options: tuple[str, ...] = ()) -> str:
     return stack.submit({**QUICK, "nodes": nodes, "command": auditor.command(name, *options)}, name=name)
+
+
+def schedule(stack: Stack, auditor: Auditor, name: str, overlap: str, *options: str) -> None:
+    """Fires every five seconds."""
+    job = {
+        "apiVersion": "perdure/v1",
+        "kind": "Job",
+        "metadata": {"name": name},
+        "spec": {**QUICK, "workdir": {"mode": "none"}, "command": auditor.command(name, *options)},
+    }
+    spec = {"calendars": [{"second": "*/5", "minute": "*", "hour": "*"}], "overlap": overlap, "job": job}
+    document = {"apiVersion": "perdure/v1", "kind": "Schedule", "metadata": {"name": name}, "spec": spec}
+    response = stack.ask("POST", "/schedules", json={"document": document, "submission": base_environment()})
+    assert response.status_code == 201, response.text
+
+
+def runs(stack: Stack, name: str, phase: str = "") -> list[dict[str, Any]]:
+    wanted = f"&phase={phase}" if phase else ""
+    found: list[dict[str, Any]] = stack.ask("GET", f"/jobs?limit=500&schedule={name}{wanted}").json()["items"]
+    return found
 
 
 def until_marked(auditor: Auditor, name: str) -> None:
