@@ -11,8 +11,10 @@ from sqlalchemy.orm import Session
 
 from store.base import Document
 from store.tables_jobs import JobRow
-from store.tables_library import SnapshotRow
+from store.tables_library import ScheduleRow, SnapshotRow
 from store.upsert import changed, insert_missing
+
+SCHEDULED_SNAPSHOT = ("document", "spec", "job", "spec", "workdir", "snapshot")  # in a schedule's row
 
 
 def touch(session: Session, tenant: str, project: str, sha256: str, now: datetime) -> bool:
@@ -45,7 +47,7 @@ def record(
 
 
 def lock_unused(session: Session, tenant: str, project: str, sha256: str, unused_since: datetime) -> SnapshotRow | None:
-    """The snapshot, locked, if still no job that is not deleted names it and nobody touched it since."""
+    """The snapshot, locked, if still no job or schedule that is not deleted names it and nobody touched it since."""
     query = select(SnapshotRow).where(*_is(tenant, project, sha256), *unused(unused_since))
     return session.scalar(query.with_for_update())
 
@@ -63,7 +65,14 @@ def unused(since: datetime) -> tuple[ColumnElement[bool], ...]:
         JobRow.snapshot == SnapshotRow.sha256,
         JobRow.deleted_at.is_(None),
     )
-    return SnapshotRow.last_used_at < since, ~named
+    # A schedule may fire for the first time, or again, long after its folder was uploaded.
+    scheduled = exists().where(
+        ScheduleRow.tenant == SnapshotRow.tenant,
+        ScheduleRow.project == SnapshotRow.project,
+        ScheduleRow.document[SCHEDULED_SNAPSHOT].as_string() == SnapshotRow.sha256,
+        ScheduleRow.deleted_at.is_(None),
+    )
+    return SnapshotRow.last_used_at < since, ~named, ~scheduled
 
 
 def _is(tenant: str, project: str, sha256: str) -> tuple[ColumnElement[bool], ...]:

@@ -179,6 +179,19 @@ def test_only_an_unused_snapshot_goes(
         assert (snapshots.lock_unused(active, *HERE, SHA, NOW + DAY) is not None) == goes
 
 
+@pytest.mark.parametrize("deleted", [False, True])
+def test_a_snapshot_of_a_schedule_stays_for_its_next_run(engine: Engine, deleted: bool) -> None:
+    _snapshot(engine)
+    job = {"spec": {"workdir": {"mode": "snapshot", "snapshot": SHA}}}
+    with session(engine) as active:
+        schedules.create(active, *HERE, "monthly", {"document": {"spec": {"job": job}}, "owner": "ada"}, NOW)
+        if deleted:
+            schedules.delete(active, *HERE, "monthly", NOW)
+    with session(engine) as active:
+        assert (snapshots.lock_unused(active, *HERE, SHA, NOW + DAY) is not None) == deleted
+        assert len(system.unused_snapshots(active, NOW + DAY, 10)) == deleted
+
+
 def test_a_snapshot_that_is_being_removed_cannot_be_used_meanwhile(engine: Engine) -> None:
     """The submit waits for the removal, and is refused; or comes first, and the removal finds the snapshot in use."""
     _snapshot(engine)
