@@ -90,27 +90,3 @@ register(
     "An environment variable of the control plane has a value that it cannot have.",
     "Correct the variable that is named; docs/settings.md lists them all.",
 )
-register(
-    "PD-4020",
-    "Workflow engine not reachable",
-    503,
-    Exit.SERVER,
-    "The engine that carries out jobs does not answer at the moment. Running jobs go on without it.",
-    "Try again in a few seconds; `perdure status` shows whether it is being started again.",
-)
-register(
-    "PD-4021",
-    "Answer not known yet",
-    504,
-    Exit.TIMEOUT,
-    "The request reached the job, or may have, and its answer did not come in time.",
-    "Send it again with the same Idempotency-Key: it is carried out once, and the answer is given then.",
-)
-register(
-    "PD-4022",
-    "Too many requests to one job",
-    429,
-    Exit.QUOTA,
-    "Other requests to the same job are still being carried out.",
-    "Wait for them, then send it again with the same Idempotency-Key.",
-)

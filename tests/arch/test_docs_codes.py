@@ -22,6 +22,12 @@ def test_every_code_that_is_used_is_registered() -> None:
     assert sorted((code, path) for code, path in used if code not in known) == []
 
 
+def test_every_code_that_is_registered_is_used() -> None:
+    code_files = [path for path in spoken_of() if path.suffix == ".py" and not path.name.startswith("error_codes")]
+    used = {code for path in code_files for code in CODE.findall(text(path))}
+    assert [entry.code for entry in all_codes() if entry.code not in used] == []
+
+
 @pytest.mark.parametrize("entry", all_codes(), ids=lambda entry: entry.code)
 def test_every_code_says_why_and_what_to_do(entry: object) -> None:
     why, remedy = (getattr(entry, name) for name in ("why", "remedy"))
