@@ -17,7 +17,13 @@ def test_chance_moves_a_delay_by_a_quarter_at_most(failures: int, chance: float)
     assert 0.75 * middle <= delay(failures, chance) <= 1.25 * middle <= 1.25 * LONGEST
 
 
-def test_a_child_that_served_for_a_minute_starts_afresh() -> None:
-    assert failures_after(7, ready_for=60.0) == 1
-    assert failures_after(7, ready_for=59.9) == 8
+def test_a_child_that_served_for_a_while_starts_afresh() -> None:
+    assert failures_after(7, ready_for=10.0) == 1
     assert failures_after(7, ready_for=None) == 8
+
+
+def test_a_child_that_is_killed_again_and_again_soon_comes_back() -> None:
+    failures = 0
+    for _ in range(20):
+        failures = failures_after(failures, ready_for=1.0)
+    assert delay(failures, 0.5) < 2
