@@ -243,6 +243,17 @@ def test_a_kill_at_the_gate_runs_nothing_twice(auditor: Auditor, tmp_path: Path,
     eventually(lambda: world.supervisors() == [], 20)
 
 
+def test_a_rank_whose_pair_dies_at_the_gate_and_that_nobody_starts_again_is_given_up(tmp_path: Path) -> None:
+    world = LocalWorld(tmp_path / "home", Settings(together=1, gate_within=timedelta(seconds=2)))
+    launch = launch_of(python("open(run + '/ran', 'w')"), nodes=2)
+    die_at("local-launch:rank", world, launch, "launch", tmp_path / "crash")
+    eventually(lambda: (world.rank(launch.ref) / "identity.json").exists(), 20)
+    kill(world, launch, "watcher", "supervisor")
+    seen = until_ended(world, launch.ref)
+    assert [rank.start_error for rank in seen.ranks] == [StartError.GATE] * 2
+    assert world.read(launch.ref, "ran") is None
+
+
 @pytest.mark.parametrize("hook", ["local-collect:kept", "local-collect:written"])
 def test_a_collector_that_is_killed_is_followed_by_any_other(world: LocalWorld, tmp_path: Path, hook: str) -> None:
     launch = launch_of(python("print('kept')"))

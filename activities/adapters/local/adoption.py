@@ -57,14 +57,14 @@ def never_ran(folder: Path, ref: AttemptRef, rank: int, node: str, why: str, *, 
 
 
 def end_rank(token: str, rank: int, known: dict[str, Any]) -> int:
-    """Kill what an identity leads to: its control groups, its command's tree, and whoever carries its token."""
+    """Kill all that an identity leads to: control groups, the command's tree, carriers of the token, holders of the pipe."""
     command = known.get("command") or {}
 
     def found() -> set[int]:
         pids = set(cgroups.members(known.get("cgroups", [])))
         if procs.is_alive(command.get("pid", 0), command.get("started")):
             pids.add(command["pid"])
-        pids |= carriers(token, rank)
+        pids |= carriers(token, rank) | writers(known.get("pipe"))
         return pids | {below for pid in pids for below in procs.living_descendants(pid)}
 
     return end_all(found, lambda: cgroups.kill(known.get("cgroups", [])))
@@ -92,11 +92,30 @@ def carriers(token: str, rank: int | None = None) -> set[int]:
     return {pid for pid, variables in _environments() if pid != own and wanted <= variables}
 
 
+def writers(pipe: str | None) -> set[int]:
+    """Processes that have a log pipe open, which is read by nobody any more."""
+    if not pipe:
+        return set()
+    found = set()
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):
+            folder = f"/proc/{name}/fd"
+            if any(_target(f"{folder}/{number}") == pipe for number in os.listdir(folder)):
+                found.add(int(name))
+    return found - {os.getpid()}
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:
+        return ""
+
+
 def _environments() -> Iterator[tuple[int, set[bytes]]]:
-    for name in os.listdir("/proc"):
-        if name.isdecimal():
-            with contextlib.suppress(OSError):  # it is gone, or another user's
-                yield int(name), set(Path("/proc", name, "environ").read_bytes().split(b"\0"))
+    for name in filter(str.isdecimal, os.listdir("/proc")):
+        with contextlib.suppress(OSError):  # it is gone, or another user's
+            yield int(name), set(Path("/proc", name, "environ").read_bytes().split(b"\0"))
 
 
 @contextmanager

@@ -1,5 +1,7 @@
 """What is known of an attempt: receipts where there are some, else whether supervisors live."""
 
+import contextlib
+import time
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -29,15 +31,27 @@ class Observer:
         collected = read_collected(attempt)
         if collected is not None:
             return collected.observation
-        made = gate.decision(str(attempt))
         try:
             launch = read_record(attempt).launch
         except FileNotFoundError:
+            made = gate.decision(str(attempt))
             # Stopped before it was launched: its gate is closed, so it never will be.
             return AttemptObservation(ref=ref, at=now, exists=made is not None, ended=made is not None)
+        made = gate.decision(str(attempt)) or self._give_up_start(attempt, launch)
         ranks = tuple(self._rank(attempt, launch, rank, made) for rank in range(launch.ranks))
         ended = all(rank.state in (RankState.EXITED, RankState.LOST) for rank in ranks)
         return AttemptObservation(ref=ref, at=now, ranks=ranks, ended=ended)
+
+    def _give_up_start(self, attempt: Path, launch: AttemptLaunch) -> dict[str, Any] | None:
+        """Close the gate for a rank whose supervisors were killed at it and that nobody has started again in time."""
+        oldest = time.time() - self._settings.gate_within.total_seconds()
+        for rank in range(launch.ranks):
+            folder = rank_folder(attempt, rank)
+            with contextlib.suppress(FileNotFoundError):
+                if (folder / identity.FILE).stat().st_mtime < oldest and not identity.is_supervised(str(folder)):
+                    why = f"rank {rank} lost its supervisors before the start"
+                    return gate.decide(str(attempt), gate.CLOSED, "an observer", why)
+        return None
 
     def _rank(self, attempt: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
         folder = rank_folder(attempt, rank)

@@ -65,7 +65,7 @@ def test_a_process_is_known_by_pid_and_start_time() -> None:
 
 
 def test_an_identity_of_another_boot_names_nobody(tmp_path: Path) -> None:
-    identity.write(str(tmp_path), "t", {"supervisor": os.getpid()}, [], None)
+    identity.write(str(tmp_path), "t", {"supervisor": os.getpid()}, {})
     assert identity.is_supervised(str(tmp_path))
     known = identity.read(str(tmp_path))
     assert known is not None
@@ -90,6 +90,20 @@ def test_carriers_of_a_token_are_found_by_rank_too() -> None:
         for child in children:
             child.kill()
             child.wait()
+
+
+def test_a_daemon_without_environment_is_found_by_the_pipe_that_it_kept() -> None:
+    read, write = os.pipe()
+    child = subprocess.Popen([sys.executable, "-c", SLEEPER], env={}, stdout=write)
+    pipe = os.readlink(f"/proc/self/fd/{read}")
+    try:
+        eventually(lambda: adoption.writers(pipe) == {child.pid})
+        assert adoption.writers(None) == adoption.writers("pipe:[0]") == set()
+    finally:
+        child.kill()
+        child.wait()
+        os.close(read)
+        os.close(write)
 
 
 @pytest.mark.parametrize(

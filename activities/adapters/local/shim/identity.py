@@ -14,14 +14,16 @@ if TYPE_CHECKING:
 FILE = "identity.json"
 
 
-def write(rank_folder: str, token: str, pids: dict[str, int], cgroups: list[str], secret_folder: str | None) -> None:
-    """`pids` by role: watcher, supervisor, command. Durable once this returns."""
+def write(rank_folder: str, token: str, pids: dict[str, int], leads: dict[str, Any]) -> None:
+    """`pids` by role: watcher, supervisor, command. `leads`: what else of the rank has to be found when all are gone.
+
+    Durable once this returns.
+    """
     value: dict[str, Any] = {
         "token": token,
         "boot_id": boot_id(),
         "at": rfc3339(time.time_ns()),
-        "cgroups": cgroups,
-        "secret_folder": secret_folder,
+        **leads,
     }
     for role, pid in pids.items():
         value[role] = {"pid": pid, "started": start_time(pid)}

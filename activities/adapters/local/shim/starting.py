@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 
 from . import cgroups, command, gate, identity
@@ -65,7 +66,12 @@ def _is_ready(rank: Rank) -> bool:
 def _identify(rank: Rank, identified: Callable[[], None]) -> bool:
     """Write down durably who is who: from now on the gate may open."""
     pids = {**rank.pids, "command": rank.shared[COMMAND]}
-    identity.write(rank.folder, rank.spec.token, pids, rank.groups, rank.spec.secret_folder)
+    leads = {
+        "cgroups": rank.groups,
+        "pipe": os.readlink(f"/proc/self/fd/{rank.pipe}"),  # a daemon may have cleared its environment and kept this
+        "secret_folder": rank.spec.secret_folder,
+    }
+    identity.write(rank.folder, rank.spec.token, pids, leads)
     identified()
     return True
 
