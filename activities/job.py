@@ -116,9 +116,9 @@ class RuntimeActivities:
                 collected = self._runtime.collect(attempt_launch(state))
             fact = AttemptCollected(attempt=state.attempt, collected=collected)
             after = advance(state, fact, moment(fact, self._now())).state
+            self._prune(after, collected)  # before the end is recorded: who sees it sees everything settled
             with effect("record-collected"):
                 self._journal.write(entry(after, collected))
-            self._prune(after, collected)
         return CollectResult(fact=fact.model_copy(update={"collected": slim(collected)}), recorded=recorded(after))
 
     def _prune(self, state: JobState, collected: Collected) -> None:

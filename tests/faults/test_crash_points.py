@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 QUICK = {"retry": {"limit": 3, "backoff": {"initial": "1s"}}, "gracePeriod": "2s"}
 TIMING = {"PERDURE_HEARTBEAT": "3s", "PERDURE_SAFETY_POLL": "2s"}
+TAKES = 5  # who prunes, the end of the attempt or the look at running jobs, is a matter of moments
 Scene = Callable[[Stack, Auditor, str, Path], None]
 
 
@@ -145,14 +146,17 @@ SCENES: dict[str, Scene] = {
 
 
 @pytest.mark.parametrize("hook", hooks())
-def test_a_worker_that_dies_at(hook: Any, stack: Any, auditor: Any) -> None:
+def test_a_worker_that_dies_at(hook: str, stack: Stack, auditor: Auditor) -> None:
     scene = SCENES[hook.split(":")[0]]
-    name = hook.replace(":", "-")
     fired = stack.arm(hook)
-    scene(stack, auditor, name, fired)
-    assert fired.exists(), f"the scene {scene.__name__} never came to {hook}"
-    assert auditor.doubles(name) == []
-    eventually(lambda: not auditor.orphans([name]), 10, f"no process left of {name}")
+    for take in range(TAKES):
+        name = f"{hook.replace(':', '-')}-{take}"
+        scene(stack, auditor, name, fired)
+        assert auditor.doubles(name) == []
+        eventually(lambda name=name: not auditor.orphans([name]), 10, f"no process left of {name}")  # type: ignore[misc]
+        if fired.exists():
+            return
+    pytest.fail(f"{TAKES} takes of the scene {scene.__name__} never came to {hook}")
 
 
 def test_every_hook_has_a_scene() -> None:
