@@ -16,7 +16,7 @@ PASSED_THROUGH = (
 
 
 def workflow_runner() -> WorkflowRunner:
-    """The one runner of every worker and of the replay tests. Constructing a worker fails on an import not listed here."""
+    """The one runner of every worker and of the replay tests. A worker with an import not listed here is not made."""
     restrictions = SandboxRestrictions.default.with_passthrough_modules(
         *PASSED_THROUGH
     ).with_import_notification_policy(SandboxImportNotificationPolicy.RAISE_ON_UNINTENTIONAL_PASSTHROUGH)

@@ -18,8 +18,8 @@ def delay(failures: int, chance: float) -> float:
 def failures_after(failures: int, ready_for: float | None) -> int:
     """The count of ends in a row after one more end; `ready_for` is None for a child that never became ready.
 
-    One that had been ready for a while starts afresh. One that had been ready at all was ended by something from outside
-    rather than by a fault that is always there, so its wait stays short: others depend on it.
+    One that had been ready for a while starts afresh. One that had been ready at all was rather ended from outside than
+    by a fault that is always there, so its wait stays short: others depend on it.
     """
     if ready_for is None:
         return failures + 1
