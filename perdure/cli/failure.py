@@ -17,9 +17,8 @@ def tell(error: PerdureError) -> int:
 
     from perdure.cli import tables, terminal
 
-    terminal.console(stderr=True).print(
-        Text.assemble((f"error {error.code}: ", "bold red"), error.detail), soft_wrap=True
-    )
+    headline = Text.assemble((f"error {error.code}: ", "bold red"), terminal.visible(error.detail))
+    terminal.console(stderr=True).print(headline, soft_wrap=True)
     lines = [("where", error.where or ""), ("why", error.why or error.title), ("do", error.remedy)]
     for fault in error.errors:
         place = f"{fault.where}: " if fault.where else ""

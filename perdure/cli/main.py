@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
-from typing import NoReturn
+from functools import cache
+from typing import Any, NoReturn
 
 import typer
 
@@ -58,7 +59,7 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if COMPLETE in os.environ:
             misc.prepare_completion()
-        status = typer.main.get_command(app).main(list(arguments), prog_name=PROGRAM, standalone_mode=False)
+        status = _root().main(list(arguments), prog_name=PROGRAM, standalone_mode=False)
         return status if isinstance(status, int) else 0
     except PerdureError as error:
         return failure.tell(error)
@@ -72,3 +73,9 @@ def main(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:
         return failure.fault(error)
+
+
+@cache
+def _root() -> Any:
+    """The parser of all commands, built once."""
+    return typer.main.get_command(app)

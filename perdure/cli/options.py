@@ -55,9 +55,9 @@ Reason = Annotated[str, typer.Option("--reason", metavar="TEXT", help="Why, in y
 File = Annotated[Path, typer.Option("--file", "-f", metavar="FILE", help="The document, YAML or JSON.")]
 Attempt = Annotated[int | None, typer.Option(min=1, help="Only this attempt.")]
 Wait = Annotated[bool, typer.Option("--wait", help="Wait for the end: exit code 0 when it succeeded, 1 when not.")]
-Follow = Annotated[
-    bool, typer.Option("--follow", "-f", help="Print log lines until the job has ended, then as --wait.")
-]
+FOLLOW = "Print log lines until the job has ended, then as --wait."
+Follow = Annotated[bool, typer.Option("--follow", "-f", help=FOLLOW)]
+FollowBesideFile = Annotated[bool, typer.Option("--follow", help=FOLLOW)]  # there -f names the file
 PropagateExit = Annotated[
     bool, typer.Option("--propagate-exit", help="As --wait, with the job's own exit code (1 to 125).")
 ]

@@ -50,7 +50,7 @@ def properties(lines: Sequence[tuple[str, str]], *, stderr: bool = False) -> Non
     width = max((len(name) for name, _ in shown), default=0) + GAP
     console = terminal.console(stderr=stderr)
     for name, value in shown:
-        first, *more = value.splitlines()
+        first, *more = terminal.visible(value).split("\n")
         console.print(Text.assemble((name.ljust(width), "bold"), first), soft_wrap=True)
         for line in more:
             console.print(" " * width + line, soft_wrap=True)
@@ -70,7 +70,7 @@ def _table(items: Sequence[Any], shape: Shape) -> Any:
 def _cell(column: Column, item: Any) -> Any:
     from rich.text import Text
 
-    text = " ".join("".join(letter if letter.isprintable() else " " for letter in column.cell(item)).split())
+    text = " ".join(terminal.visible(column.cell(item)).split())
     return Text(text, style=column.style(text) if column.style else "")
 
 

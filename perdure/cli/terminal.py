@@ -42,6 +42,11 @@ def console(*, stderr: bool = False, file: IO[str] | None = None) -> Console:
     )
 
 
+def visible(text: str) -> str:
+    """Text without what would steer a terminal. Lines stay lines."""
+    return "".join(letter if letter.isprintable() or letter == "\n" else " " for letter in text)
+
+
 def say(text: str) -> None:
     """Talk: a line on standard error."""
     print(text, file=sys.stderr, flush=True)

@@ -131,7 +131,8 @@ class AsyncClient:
             page = await self.call(pages)
             for item in page.items:
                 yield item
-            pages = next_page(pages, page.next) if page.next else None
+            # A log that may still grow has a next page for ever: an empty one is the end of what there is.
+            pages = next_page(pages, page.next) if page.next and page.items else None
 
     async def run(self, script: Script[T]) -> T:
         """Carry out a script."""

@@ -137,7 +137,8 @@ class Client:
         while pages is not None:
             page = self.call(pages)
             yield from page.items
-            pages = next_page(pages, page.next) if page.next else None
+            # A log that may still grow has a next page for ever: an empty one is the end of what there is.
+            pages = next_page(pages, page.next) if page.next and page.items else None
 
     def run(self, script: Script[T]) -> T:
         """Carry out a script."""

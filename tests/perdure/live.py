@@ -3,13 +3,16 @@
 import asyncio
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -68,9 +71,8 @@ class Live:
 @contextmanager
 def live_api(folder: Path) -> Iterator[Live]:
     """Serve the API from a thread until the block ends."""
-    database = f"sqlite:///{folder / 'control.db'}"
-    upgrade(database)
-    engine = open_engine(database, durable=False)
+    (folder / "control.db").write_bytes(_migrated())
+    engine = open_engine(f"sqlite:///{folder / 'control.db'}", durable=False)
     world = make_world(engine)
     objects = FolderObjects(folder / "objects")
     port = free_port()
@@ -87,6 +89,17 @@ def live_api(folder: Path) -> Iterator[Live]:
     with _serving(create_app(world.deps), port):
         yield Live(world, url, _home(folder / "home", url, world.key()), objects)
     engine.dispose()
+
+
+@cache
+def _migrated() -> bytes:
+    """An empty database with all tables, made once for all tests of this process."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "control.db")
+        upgrade(f"sqlite:///{file}")
+        with sqlite3.connect(file) as connection:
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return file.read_bytes()
 
 
 @contextmanager

@@ -20,7 +20,7 @@ def register(app: typer.Typer) -> None:
 
 def apply(
     file: given.File,
-    follow: given.Follow = False,
+    follow: given.FollowBesideFile = False,
     wait: given.Wait = False,
     propagate_exit: given.PropagateExit = False,
     dry_run: given.DryRun = False,
