@@ -57,7 +57,7 @@ def never_ran(folder: Path, ref: AttemptRef, rank: int, node: str, why: str, *, 
 
 
 def end_rank(token: str, rank: int, known: dict[str, Any]) -> int:
-    """Kill all that an identity leads to: control groups, the command's tree, carriers of the token, holders of the pipe."""
+    """Kill all that an identity leads to: groups, command, carriers of the token, writers of the log, their trees."""
     command = known.get("command") or {}
 
     def found() -> set[int]:

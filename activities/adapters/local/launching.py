@@ -1,8 +1,6 @@
 """Starting an attempt: one launcher at a time, every step repeatable, so that any other may go on for a killed one."""
 
 import fcntl
-import json
-import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,13 +11,13 @@ from activities.adapters.local.layout import LAUNCH_FILE, Layout, key, rank_fold
 from activities.adapters.local.rank_spec import RankSpecs
 from activities.adapters.local.settings import Settings
 from activities.adapters.local.shim import files, gate, identity, receipt
+from activities.adapters.local.starter import start_ranks
 from activities.effects import crash_point
 from activities.ports import ObjectStore, PortError, SecretValues
 from definitions.attempt import AttemptLaunch
 from definitions.wire import Wire
 from policies.rank_environment import ports_needed
 
-SHIM = Path(__file__).with_name("shim") / "__main__.py"
 LOCK_FILE = "launch.lock"
 LOCK_PAUSE = 0.02
 
@@ -82,7 +80,7 @@ class Launcher:
         path = attempt / LAUNCH_FILE
         active = self._layout.active_file(launch.ref)
         if not path.exists():
-            files.write(str(active), launch.ref.model_dump_json().encode(), durable=True)
+            files.write(str(active), launch.ref.model_dump_json().encode())
             crash_point("local-launch:listed")
             port = launch.master_port
             if port is None:
@@ -107,34 +105,18 @@ class Launcher:
 
     def _start(self, attempt: Path, ranks: list[int], specs: RankSpecs, root: Path, start: Path) -> None:
         """Start supervisors, several at a time. One that fails fails the launch; those that stand wait at the gate."""
-        problems = []
+        within = self._settings.answer_within.total_seconds()
+        problems: dict[int, str] = {}
         for begin in range(0, len(ranks), self._settings.together):
             some = ranks[begin : begin + self._settings.together]
-            processes = [(rank, self._spawn(attempt, rank)) for rank in some]
-            for rank, process in processes:
-                spec = json.dumps(specs.of_rank(rank, root, start)).encode()
-                answer = _converse(process, spec, self._settings.answer_within.total_seconds())
-                if answer not in ("started", "held", "ended", "lost"):
-                    problems.append(f"rank {rank}: {answer}")
-                crash_point("local-launch:rank")
+            for rank in some:
+                rank_folder(attempt, rank).mkdir(mode=0o700, exist_ok=True)
+            wanted = {rank: specs.of_rank(rank, root, start) for rank in some}
+            problems |= start_ranks(self._settings.python, attempt, wanted, within)
+            crash_point("local-launch:rank")
         if problems:
-            raise PortError("; ".join(problems[:3]), code="PD-3002")
-
-    def _spawn(self, attempt: Path, rank: int) -> subprocess.Popen[bytes]:
-        folder = rank_folder(attempt, rank)
-        folder.mkdir(mode=0o700, exist_ok=True)
-        try:
-            return subprocess.Popen(
-                [self._settings.python, "-I", "-S", str(SHIM), str(folder)],
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                env={},
-                cwd="/",
-                start_new_session=True,
-            )
-        except OSError as error:
-            raise PortError(f"rank {rank}: no supervisor could be started: {error}", code="PD-3002") from error
+            words = [f"rank {rank}: {problem}" for rank, problem in problems.items()]
+            raise PortError("; ".join(words[:3]), code="PD-3002")
 
 
 def read_record(attempt: Path) -> LaunchRecord:
@@ -144,15 +126,3 @@ def read_record(attempt: Path) -> LaunchRecord:
 
 def _is_started(folder: Path) -> bool:
     return receipt.exists(str(folder)) or identity.is_supervised(str(folder))
-
-
-def _converse(process: subprocess.Popen[bytes], spec: bytes, within: float) -> str:
-    """Hand over the specification; returns the answer, or what went wrong."""
-    try:
-        output, _ = process.communicate(spec, timeout=within)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        return f"no answer from its supervisor within {within:g} s"
-    lines = output.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else f"its supervisor ended with {process.returncode} and said nothing"

@@ -14,6 +14,6 @@ class Settings(Wire):
     lock_within: timedelta = timedelta(minutes=5)  # how long a launch waits for another one of the same attempt
     answer_within: timedelta = timedelta(seconds=30)  # for a pair of supervisors to be up
     end_within: timedelta = timedelta(seconds=30)  # for what is left of an attempt that is collected
-    together: int = 8  # ranks being started at the same time
+    together: int = 64  # ranks that are started by one process
     log_size: int = 16 * 1024**2  # bytes of one file of a rank's log
     log_files: int = 16

@@ -36,15 +36,16 @@ LOCK_TRIES, LOCK_PAUSE = 25, 0.02  # observers look at a lock by taking it for a
 def run(spec: Spec, report: int) -> NoReturn:
     """Supervise a rank in this process, a daemon by now. `report`: descriptor for one line to the launcher."""
     try:
+        os.chdir(spec.rank_folder())  # `pwdx` tells people whose supervisor it is
         lock = _lock(spec.rank_folder())
         standing = HELD if lock is None else _standing(spec)
         if standing is not None:
-            _tell(report, standing)
+            _tell(report, spec.rank, standing)
             os._exit(0)
         rank = _prepare(spec)
         supervisor = os.fork()
     except OSError as error:
-        _tell(report, f"{FAULT}: {error}")
+        _tell(report, spec.rank, f"{FAULT}: {error}")
         os._exit(1)
     if supervisor == 0:
         _supervise(rank, report)
@@ -117,7 +118,7 @@ def _supervise(rank: Rank, report: int) -> NoReturn:
     def tell(word: str) -> None:
         if not told:
             told.append(word)
-            _tell(report, word)
+            _tell(report, rank.spec.rank, word)
 
     try:
         become_subreaper("perdure-super")
@@ -184,10 +185,10 @@ def _heed_signals(rank: Rank, supervisor: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def _tell(report: int, line: str) -> None:
-    """Answer the launcher, which may be gone."""
+def _tell(report: int, rank: int, answer: str) -> None:
+    """Answer the launcher, which may be gone. One short write: lines of several ranks do not mix."""
     try:
-        os.write(report, f"{line}\n".encode())
+        os.write(report, f"{rank} {answer}\n".encode())
         os.close(report)
     except OSError:
         pass

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,9 +42,9 @@ class Spec:
         return f"{self.attempt_folder}/rank-{self.rank if rank is None else rank}"
 
 
-def parse(rank_folder: str, data: bytes) -> Spec:
+def parse(attempt_folder: str, data: bytes) -> list[Spec]:
     """Raises ValueError for a text that was cut, which is what a launcher leaves that was killed while it wrote."""
     try:
-        return Spec(os.path.dirname(rank_folder), json.loads(data))
+        return [Spec(attempt_folder, raw) for raw in json.loads(data)]
     except (KeyError, TypeError) as error:
-        raise ValueError(f"the launch of this rank cannot be read: {error!r}") from error
+        raise ValueError(f"what is to be launched cannot be read: {error!r}") from error
