@@ -38,6 +38,7 @@ def accept(
         cloned_from=cloned_from,
         schedule=schedule,
     )
+    caller.log["job"] = from_.id
     return intake.accept(session, job.job, job.submission, from_, caller.deps.now())
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
 from fastapi import Query, Request, Security
@@ -33,13 +33,17 @@ ProjectQuery = Annotated[
 
 @dataclass(frozen=True)
 class Caller:
-    """An authenticated request. `project` is one that the principal may use; `named`: the request named it."""
+    """An authenticated request. `project` is one that the principal may use; `named`: the request named it.
+
+    What is put into `log` stands in the request's line of the log.
+    """
 
     principal: Principal
     project: str
     named: bool
     deps: ApiDeps
     request_id: str
+    log: dict[str, str] = field(default_factory=dict)
 
     @property
     def tenant(self) -> str:
@@ -83,8 +87,9 @@ class Needs:
             named=project is not None,
             deps=deps,
             request_id=request.scope["request_id"],
+            log=request.scope["log"],
         )
-        request.scope["log"].update(tenant=principal.tenant, principal=principal.name, project=caller.project)
+        caller.log.update(tenant=principal.tenant, principal=principal.name, project=caller.project)
         caller.require(self.action, self.kind)
         return caller
 

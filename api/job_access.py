@@ -14,6 +14,7 @@ def job_row(caller: Caller, session: Session, reference: str) -> JobRow:
     row = jobs.get(session, caller.tenant, caller.project, reference)
     if row is None:
         raise caller.missing("job", reference)
+    caller.log["job"] = row.id
     return row
 
 

@@ -140,8 +140,11 @@ async def test_each_request_is_logged_with_its_ids_and_without_secrets(
     key = sqlite_world.key()
     await sqlite_world.ask("POST", "/v1/secrets", json={"name": "hub", "value": "do-not-log-me"})
     await sqlite_world.ask("POST", "/v1/secrets", json={"name": "hub", "value": "do-not-log-me", "more": 1})
+    job = await sqlite_world.submit()
+    await sqlite_world.get("/v1/jobs/digits")
     lines = [record for record in caplog.records if record.name == "perdure.api" and record.message == "request"]
-    assert [(vars(line)["status"], vars(line)["tenant"], vars(line)["principal"]) for line in lines] == [
+    assert [vars(line)["job"] for line in lines[2:]] == [job["id"]] * 2
+    assert [(vars(line)["status"], vars(line)["tenant"], vars(line)["principal"]) for line in lines[:2]] == [
         (201, "acme", "admin-of-acme"),
         (422, "acme", "admin-of-acme"),
     ]
