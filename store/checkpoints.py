@@ -44,6 +44,18 @@ def record(session: Session, job: JobRow, records: Sequence[CheckpointRecord], j
         row.verified_at = judged_at
 
 
+def settle(session: Session, job: JobRow, records: Sequence[CheckpointRecord], judged_at: datetime) -> None:
+    """Write judgements of everything that is there: a folder that is not among them is gone, whoever removed it.
+
+    `job` must be locked. Safe to repeat.
+    """
+    record(session, job, records, judged_at)
+    present = {judged.folder for judged in records}
+    for row in session.scalars(_of(job.tenant, job.project, job.id)):
+        if row.folder not in present and (row.verified_at is None or row.verified_at < judged_at):
+            row.deleted_at = judged_at
+
+
 def mark_deleted(session: Session, job: JobRow, folders: Sequence[str], now: datetime) -> None:
     """Say that folders are gone, also those not recorded yet. `job` must be locked. Safe to repeat."""
     for folder in folders:

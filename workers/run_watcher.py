@@ -134,7 +134,7 @@ class RunWatcher:
         def write(session: Session) -> None:
             locked = session.get(JobRow, row.id, with_for_update=True)
             if locked is not None:
-                checkpoints.record(session, locked, records, judged_at)
+                checkpoints.settle(session, locked, records, judged_at)
 
         transaction(self._engine, write)
 

@@ -139,6 +139,15 @@ def test_the_checkpoint_to_start_from_is_complete_and_the_newest_or_the_one_aske
         assert checkpoints.find(active, *HERE, job.id, 31) is None
 
 
+def test_a_checkpoint_that_is_there_no_more_is_settled_as_deleted(engine: Engine, job: JobRow) -> None:
+    later = NOW + timedelta(hours=1)
+    with session(engine) as active:
+        checkpoints.settle(active, job, [_checkpoint(20, "c")], later)
+        checkpoints.settle(active, job, [_checkpoint(10, "c")], NOW)  # late: what was seen since stands
+    with reading(engine) as active:
+        assert [row.step for row in checkpoints.page(active, *HERE, job.id, limit=9).items] == [10, 20]
+
+
 def test_an_artifact_is_that_of_the_last_attempt_that_left_it_until_it_is_deleted(engine: Engine, job: JobRow) -> None:
     with session(engine) as active:
         newest = artifacts.get(active, *HERE, job.id, "b")
