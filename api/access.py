@@ -71,11 +71,16 @@ class Caller:
 
 
 class Needs:
-    """Dependency: the caller must be allowed `action` on things of `kind`. A test reads both off every route."""
+    """Dependency: the caller must be allowed `action` on things of `kind`. A test reads both off every route.
 
-    def __init__(self, action: Action, kind: ResourceKind) -> None:
+    `owned`: it depends on whose the thing is, which only its row tells. The caller is let in as if it were their own,
+    and the route asks again (`Caller.require`) with the owner.
+    """
+
+    def __init__(self, action: Action, kind: ResourceKind, *, owned: bool = False) -> None:
         self.action = action
         self.kind = kind
+        self.owned = owned
 
     def __call__(self, request: Request, credentials: Credentials, project: ProjectQuery = None) -> Caller:
         deps = deps_of(request)
@@ -90,7 +95,7 @@ class Needs:
             log=request.scope["log"],
         )
         caller.log.update(tenant=principal.tenant, principal=principal.name, project=caller.project)
-        caller.require(self.action, self.kind)
+        caller.require(self.action, self.kind, owner=principal.name if self.owned else None)
         return caller
 
 

@@ -151,7 +151,9 @@ def snapshot_view(row: SnapshotRow) -> SnapshotView:
 
 
 def secret_view(row: SecretRow) -> SecretView:
-    return SecretView(name=row.name, version=row.version, created_at=row.created_at, rotated_at=row.rotated_at)
+    return SecretView(
+        name=row.name, owner=row.owner, version=row.version, created_at=row.created_at, rotated_at=row.rotated_at
+    )
 
 
 def template_view(row: TemplateRow, versions: list[int], jobs: int, *, whole: bool = True) -> TemplateView:

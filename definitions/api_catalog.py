@@ -88,6 +88,7 @@ class SecretView(View):
     """That a secret exists. Its value is never shown."""
 
     name: Annotated[str, doc("Name that jobs refer to.", "hub-token")]
+    owner: Annotated[str, doc("Who created it; members change only their own.", "admin")]
     version: Annotated[int, doc("Grows with every rotation.", 1)]
     created_at: Annotated[datetime, doc("When it was created.", TIME)]
     rotated_at: Annotated[datetime | None, doc("When it was last rotated.", TIME)] = None

@@ -18,11 +18,13 @@ SHORTEST_CHARACTERS = 4
 LONGEST_BYTES = 64 * 1024
 
 
-def create(session: Session, keys: Keys, tenant: str, project: str, name: str, value: str, now: datetime) -> SecretRow:
+def create(
+    session: Session, keys: Keys, tenant: str, project: str, name: str, value: str, now: datetime, *, owner: str
+) -> SecretRow:
     """Keep a value under a new name. Raises NameTaken where there is one, PD-3720 or PD-3721 for a value not fit."""
     version = _next_version(session, tenant, project, name)  # before the look: who comes between has this number
     if get(session, tenant, project, name) is None:
-        made = _add(session, keys, (tenant, project, name, version), value, created_at=now)
+        made = _add(session, keys, (tenant, project, name, version), value, owner=owner, created_at=now)
         if made is not None:
             return made
     raise NameTaken(
@@ -33,10 +35,13 @@ def create(session: Session, keys: Keys, tenant: str, project: str, name: str, v
 def rotate(
     session: Session, keys: Keys, tenant: str, project: str, name: str, value: str, now: datetime
 ) -> SecretRow | None:
-    """Add a version, which attempts get from now on. None when there is no such secret. Of two at once, both count."""
+    """Add a version, which attempts get from now on; whose it is stays. None when there is no such secret.
+
+    Of two at once, both count.
+    """
     while (current := get(session, tenant, project, name)) is not None:
         place = (tenant, project, name, _next_version(session, tenant, project, name))
-        made = _add(session, keys, place, value, created_at=current.created_at, rotated_at=now)
+        made = _add(session, keys, place, value, owner=current.owner, created_at=current.created_at, rotated_at=now)
         if made is not None:
             return made
     return None
@@ -89,6 +94,7 @@ def _add(
     place: tuple[str, str, str, int],
     value: str,
     *,
+    owner: str,
     created_at: datetime,
     rotated_at: datetime | None = None,
 ) -> SecretRow | None:
@@ -97,7 +103,7 @@ def _add(
     sealed = keys.seal(value, *place)
     row = dict(zip(("tenant", "project", "name", "version"), place, strict=True))
     row |= dict(key_id=sealed.key_id, nonce=sealed.nonce, ciphertext=sealed.ciphertext)
-    row |= dict(created_at=created_at, rotated_at=rotated_at)
+    row |= dict(owner=owner, created_at=created_at, rotated_at=rotated_at)
     if not insert_missing(session, SecretRow, [row], ("tenant", "project", "name", "version")):
         return None
     return session.get_one(SecretRow, place)

@@ -56,6 +56,7 @@ class SecretRow(Tenanted, Base):
     project: Mapped[str] = mapped_column(primary_key=True, sort_order=-1)
     name: Mapped[str] = mapped_column(primary_key=True)
     version: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    owner: Mapped[str]  # who created the first version; a rotation by somebody else changes nothing about it
     key_id: Mapped[str]
     nonce: Mapped[bytes]
     ciphertext: Mapped[bytes]

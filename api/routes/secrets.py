@@ -17,8 +17,8 @@ router = APIRouter(prefix="/v1/secrets", tags=["secrets"])
 
 Lister = Annotated[Caller, Depends(Needs(Action.LIST, ResourceKind.SECRET))]
 Creator = Annotated[Caller, Depends(Needs(Action.CREATE, ResourceKind.SECRET))]
-Rotator = Annotated[Caller, Depends(Needs(Action.UPDATE, ResourceKind.SECRET))]
-Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.SECRET))]
+Rotator = Annotated[Caller, Depends(Needs(Action.UPDATE, ResourceKind.SECRET, owned=True))]
+Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.SECRET, owned=True))]
 
 
 @router.post("", name="secrets.create", status_code=201, response_model=SecretView)
@@ -27,7 +27,8 @@ def create(caller: Creator, body: CreateSecret, request: Once) -> Any:
     value, deps = body.value.get_secret_value(), caller.deps
 
     def work(session: Session) -> Reply:
-        row = secrets.create(session, deps.keys, caller.tenant, caller.project, body.name, value, deps.now())
+        place = (caller.tenant, caller.project, body.name)
+        row = secrets.create(session, deps.keys, *place, value, deps.now(), owner=caller.principal.name)
         return Reply.of(201, secret_view(row))
 
     return once(caller, request, work).send()
@@ -48,6 +49,7 @@ def rotate(caller: Rotator, name: NamePath, body: RotateSecret, request: Once) -
     value, deps = body.value.get_secret_value(), caller.deps
 
     def work(session: Session) -> Reply:
+        _require(caller, session, Action.UPDATE, name)
         row = secrets.rotate(session, deps.keys, caller.tenant, caller.project, name, value, deps.now())
         if row is None:
             raise caller.missing(ResourceKind.SECRET, name)
@@ -60,5 +62,17 @@ def rotate(caller: Rotator, name: NamePath, body: RotateSecret, request: Once) -
 def delete(caller: Deleter, name: NamePath) -> None:
     """Remove the value. Jobs that name it can no longer start attempts."""
     now = caller.deps.now()
-    if not caller.writing(lambda session: secrets.delete(session, caller.tenant, caller.project, name, now)):
+
+    def work(session: Session) -> None:
+        _require(caller, session, Action.DELETE, name)
+        secrets.delete(session, caller.tenant, caller.project, name, now)
+
+    caller.writing(work)
+
+
+def _require(caller: Caller, session: Session, action: Action, name: str) -> None:
+    """The secret must be there, and be one that the caller may change."""
+    row = secrets.get(session, caller.tenant, caller.project, name)
+    if row is None:
         raise caller.missing(ResourceKind.SECRET, name)
+    caller.require(action, ResourceKind.SECRET, owner=row.owner)

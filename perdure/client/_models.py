@@ -737,6 +737,8 @@ class SecretView(Model):
 
     name: str
     """Name that jobs refer to."""
+    owner: str
+    """Who created it; members change only their own."""
     version: int
     """Grows with every rotation."""
     created_at: Annotated[AwareDatetime, Field(alias="createdAt")]

@@ -62,7 +62,13 @@ async def test_a_document_of_another_kind_is_refused_where_it_does_not_belong(sq
 
 async def test_a_secret_goes_in_and_never_comes_out(world: World) -> None:
     made = await world.post("/v1/secrets", {"name": "hub-token", "value": "s3cr3t-value"})
-    assert made == {"name": "hub-token", "version": 1, "createdAt": "2026-11-29T12:00:00Z", "rotatedAt": None}
+    assert made == {
+        "name": "hub-token",
+        "owner": "admin-of-acme",
+        "version": 1,
+        "createdAt": "2026-11-29T12:00:00Z",
+        "rotatedAt": None,
+    }
     taken = await world.post("/v1/secrets", {"name": "hub-token", "value": "another"}, status=409)
     assert taken["code"] == "PD-3707"
     world.clock.at += timedelta(days=1)

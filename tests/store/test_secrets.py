@@ -26,7 +26,7 @@ VALUE = "correct-horse-battery"
 
 
 def _create(engine: Engine, name: str = "hub-token", value: str = VALUE, where: tuple[str, str] = HERE) -> SecretRow:
-    return transaction(engine, lambda active: secrets.create(active, KEYS, *where, name, value, NOW))
+    return transaction(engine, lambda active: secrets.create(active, KEYS, *where, name, value, NOW, owner="ada"))
 
 
 def _rotate(engine: Engine, value: str, keys: Keys = KEYS) -> SecretRow | None:

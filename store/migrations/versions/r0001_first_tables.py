@@ -163,7 +163,7 @@ def _secrets() -> None:
         "secrets",
         *_columns("text", "tenant project name"),
         *_columns("whole", "version"),
-        *_columns("text", "key_id"),
+        *_columns("text", "owner key_id"),
         *_columns("bytes", "nonce ciphertext"),
         *_columns("time", "created_at rotated_at? deleted_at?"),
         sa.PrimaryKeyConstraint("tenant", "project", "name", "version", name="pk_secrets"),
