@@ -1,4 +1,4 @@
-"""No code of a refusal is used or spoken of that the registry does not know."""
+"""What pages and code name is known to both: codes of refusals, and environment variables."""
 
 import re
 from pathlib import Path
@@ -10,6 +10,9 @@ from tests.arch.source import FIRST_PARTY, text, tracked
 
 CODE = re.compile(r"\bPD-[0-9]{4}\b")
 RANGE = re.compile(r"PD-[0-9]{4} to PD-[0-9]{4}")
+VARIABLE = re.compile(r"(?<![A-Z_])PERDURE_[A-Z]+(?:_[A-Z]+)*\b")
+# Between our own processes: the lock's descriptor of a supervised child, and the hooks that tests kill at.
+INTERNAL = {"PERDURE_LOCK_FD", "PERDURE_CRASH_DIR"}
 
 
 def spoken_of() -> list[Path]:
@@ -34,3 +37,10 @@ def test_every_code_says_why_and_what_to_do(entry: object) -> None:
     assert why.rstrip().endswith(".")
     assert remedy.rstrip().endswith(".")
     assert why != remedy
+
+
+def test_every_variable_that_the_code_names_is_documented() -> None:
+    code = [path for path in spoken_of() if path.suffix == ".py" and path.parts[0] in FIRST_PARTY]
+    pages = [path for path in spoken_of() if path.parts[0] == "docs" and path.suffix == ".md"]
+    named, explained = ({name for path in paths for name in VARIABLE.findall(text(path))} for paths in (code, pages))
+    assert sorted(named - explained - INTERNAL) == []
