@@ -29,7 +29,7 @@ def lost(attempt: Path, folder: Path, ref: AttemptRef, rank: int, node: str, mod
         if not held or receipt.exists(str(folder)):
             return False
         known = identity.read(str(folder)) or {}
-        restarted = known.get("boot_id") != procs.boot_id()
+        restarted = known.get("boot_id", procs.boot_id()) != procs.boot_id()
         killed = 0 if restarted else end_rank(ref.token, rank, known)
         why = "its machine was restarted" if restarted else "both supervisors are gone without a receipt"
         value = _receipt(ref, rank, node, folder, RankState.LOST, why)

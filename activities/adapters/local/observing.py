@@ -93,7 +93,7 @@ def read_collected(attempt: Path) -> Collected | None:
 
 def _receipt(folder: Path, rank: int, node: str) -> RankEvidence | None:
     path = folder / peers.RECEIPT
-    value = files.read_json(str(path))
+    value = files.read_json(str(path), strict=True)
     if value is None and not path.exists():
         return None
     try:

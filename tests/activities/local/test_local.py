@@ -2,7 +2,9 @@
 
 import json
 import os
+import shutil
 import signal
+import uuid
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -218,6 +220,16 @@ def test_a_kill_for_lack_of_memory_is_told_as_far_as_this_machine_lets_us_know(w
     (rank,) = until_ended(world, launch.ref).ranks
     assert (rank.signal, rank.oom) == (9, OomEvidence.NONE if limit is None else OomEvidence.CONFIRMED)
     assert not any(group.exists() for group in groups)
+
+
+def test_processes_whose_folder_was_removed_are_ended_too(world: LocalWorld) -> None:
+    marker = uuid.uuid4().hex
+    launch = launch_of(python(FOREVER, marker))
+    world.runtime.launch(launch)
+    until_logged(world, launch.ref, "up")
+    shutil.rmtree(world.attempt(launch.ref))
+    eventually(lambda: not world.living(marker) and not world.supervisors(), 20, "nothing of it is left")
+    (world.home / "runs" / ".active" / key(launch.ref)).unlink()
 
 
 def test_a_receipt_that_cannot_be_read_is_an_end_of_which_nothing_is_known(world: LocalWorld) -> None:

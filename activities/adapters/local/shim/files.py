@@ -41,12 +41,19 @@ def create_once(path: str, value: dict[str, Any], *, durable: bool = False) -> d
     return read_json(path) or {}
 
 
-def read_json(path: str) -> dict[str, Any] | None:
-    """None when there is no such file, or none that can be read."""
+def read_json(path: str, *, strict: bool = False) -> dict[str, Any] | None:
+    """None when there is no such file, or none that makes sense. `strict`: raises OSError for one that cannot be read.
+
+    Whoever draws a conclusion from a file that is not there must be strict: out of descriptors is not gone.
+    """
     try:
         with open(path, "rb") as file:
             value = json.loads(file.read())
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return None
+    except OSError:
+        if strict:
+            raise
         return None
     return value if isinstance(value, dict) else None
 

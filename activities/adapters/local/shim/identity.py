@@ -31,7 +31,8 @@ def write(rank_folder: str, token: str, pids: dict[str, int], leads: dict[str, A
 
 
 def read(rank_folder: str) -> dict[str, Any] | None:
-    return read_json(f"{rank_folder}/{FILE}")
+    """None when there is none. Raises OSError when that cannot be told."""
+    return read_json(f"{rank_folder}/{FILE}", strict=True)
 
 
 def is_supervised(rank_folder: str) -> bool:

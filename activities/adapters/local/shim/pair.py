@@ -86,14 +86,13 @@ def _prepare(spec: Spec) -> Rank:
     masker = Masker(spec.masked)
     shared = Shared(LINE_LIMIT + masker.longest)
     log = LogWriter(f"{folder}/log", shared, masker, spec.log_size, spec.log_files)
-    groups = cgroups.make(f"perdure-{spec.token}-{spec.rank}")
     probe = None
     if spec.readiness is not None:
         from .probe import Probe  # sockets are costly to import and few ranks need them
 
         probe = Probe(spec.readiness, spec.run_folder)
     _write_secrets(spec)
-    rank = Rank(spec, shared, log, os.pipe(), groups, probe)
+    rank = Rank(spec, shared, log, os.pipe(), cgroups.make(f"perdure-{spec.token}-{spec.rank}"), probe)
     rank.pids = {"watcher": os.getpid()}
     return rank
 

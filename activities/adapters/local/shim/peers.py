@@ -39,9 +39,12 @@ class Peers:
         while self._watched < self._spec.ranks:
             rank = (self._spec.rank + self._watched) % self._spec.ranks
             folder = self._spec.rank_folder(rank)
-            if identity.is_supervised(folder):
-                return None
-            receipt = read_json(f"{folder}/{RECEIPT}")
+            try:
+                if identity.is_supervised(folder):
+                    return None
+                receipt = read_json(f"{folder}/{RECEIPT}", strict=True)
+            except OSError:
+                return None  # it cannot be told now; the next look is not far
             if receipt is None:
                 return announce(self._spec.attempt_folder, rank, f"rank {rank} has lost both supervisors")
             if receipt.get("exit_code") != 0:

@@ -35,12 +35,12 @@ def become_subreaper(name: str) -> None:
 def start_time(pid: int) -> int | None:
     """Clock ticks from boot to the start of a living process; None when it is gone or a zombie.
 
-    With the boot id this tells a process from a later one that got the same pid.
+    With the boot id this tells a process from a later one that got the same pid. Raises OSError when it cannot be told.
     """
     try:
         with open(f"/proc/{pid}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
-    except OSError:
+    except (FileNotFoundError, ProcessLookupError):
         return None
     return None if fields[0] in (b"Z", b"X") else int(fields[START_TIME])
 

@@ -31,9 +31,9 @@ def start(rank: Rank, identified: Callable[[], None]) -> bool:
     except BaseException:
         held.shut()
         raise
-    if not opened or rank.ended():
+    if not opened:
         held.shut()
-        return opened
+        return False
     _note_start(rank)
     held.open()
     return True

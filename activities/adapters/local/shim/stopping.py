@@ -53,7 +53,7 @@ class Stops:
         """The first cause that holds now. `save_first`: a request to end counts once the job has saved, if it may."""
         self._look_at_folder()
         if self.shutdown:
-            return Stop("shutdown", self._spec.grace, "the supervisor was told to end")
+            return Stop("shutdown", self._spec.grace, "its supervisors were told to end")
         if self._failed is not None and self._failed.get("rank") != self._spec.rank:
             return Stop("gang", min(self._spec.grace, GANG_GRACE), str(self._failed.get("why", "")))
         return self._requested(save_first) or self._timed_out() or (self._hanging() if self._running else None)
@@ -73,7 +73,8 @@ class Stops:
         folder = self._spec.attempt_folder
         try:
             changed = os.stat(folder).st_mtime_ns
-        except OSError:
+        except FileNotFoundError:
+            self.shutdown = True  # somebody removed it: nobody could find this rank's processes any more
             return
         if changed != self._folder_seen:
             # The clock of file systems ticks slowly: a change just now may be followed by one with the same time.

@@ -15,6 +15,7 @@ from .stopping import CAUSES, Stop
 
 TICK = 0.25  # seconds between two looks while nothing happens
 SHORTEST_LOOK = 0.05  # and while much does
+MOST_DOUBLINGS = 30
 REQUEST = CAUSES.index("request")
 
 
@@ -52,9 +53,11 @@ def wait_to_restart(rank: Rank, run_seconds: float, row: int) -> int | None:
     if limit is not None and shared[RESTARTS] >= limit:
         return None
     row = 0 if run_seconds >= spec.restart["longest"] else row
-    delay = min(spec.restart["first"] * 2**row, spec.restart["longest"])
+    delay = min(spec.restart["first"] * 2 ** min(row, MOST_DOUBLINGS), spec.restart["longest"])
     how = f"with {shared[STATUS]}" if shared[STATUS] >= 0 else f"by signal {-shared[STATUS]}"
     rank.log.note(f"the command ended {how}; restart {shared[RESTARTS] + 1} in {delay:g} s")
+    if rank.probe is not None:
+        rank.probe.begun()  # whatever answers now, it is not this process
     rank.tell_status("waiting")
     ends = time.monotonic() + delay
     while (left := ends - time.monotonic()) > 0:
