@@ -1,5 +1,6 @@
 """Every refusal leaves as problem+json with a code of the registry, whatever raised it."""
 
+import logging
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from starlette.types import ExceptionHandler
 from definitions.api_system import Problem
 from definitions.errors import PerdureError
 
+LOG = logging.getLogger("perdure.api")
 MEDIA_TYPE = "application/problem+json"
 BY_STATUS = {400: "PD-2014", 404: "PD-2008", 405: "PD-2005", 413: "PD-2013"}
 RETRY_AFTER = {"PD-2011": "1", "PD-2040": "5", "PD-3706": "5", "PD-3711": "1"}  # seconds
@@ -104,4 +106,5 @@ async def _http_exception(request: Request, error: Exception) -> Response:
 
 
 async def _store_away(request: Request, error: Exception) -> Response:
+    LOG.error("the database failed", exc_info=error)
     return _answer(request, PerdureError("PD-3706", "the database did not answer"))

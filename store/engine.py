@@ -38,7 +38,7 @@ def open_engine(url: str, *, durable: bool = True) -> Engine:
     address = _address(url)
     if address.get_backend_name() == "sqlite":
         return _open_sqlite(address, durable)
-    return create_engine(address, pool_pre_ping=True, **POOL)
+    return create_engine(address, pool_pre_ping=True, hide_parameters=True, **POOL)
 
 
 @contextmanager
@@ -127,7 +127,8 @@ def _open_sqlite(address: URL, durable: bool) -> Engine:
     # SQLite gives its -wal and -shm files the mode of the main file, so this settles all three.
     os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
     turn = {TURN: threading.RLock()}
-    engine = create_engine(address, connect_args={"check_same_thread": False}, execution_options=turn, **POOL)
+    threads = {"check_same_thread": False}
+    engine = create_engine(address, connect_args=threads, execution_options=turn, hide_parameters=True, **POOL)
 
     @event.listens_for(engine, "connect")
     def prepare(connection: Any, _record: Any) -> None:

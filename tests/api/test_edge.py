@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from sqlalchemy import text
 from sqlalchemy.exc import OperationalError
+from sqlalchemy.orm import Session
 
 from api.openapi import document as description
 from api.openapi import text as description_text
@@ -213,3 +215,21 @@ def test_every_parameter_is_described() -> None:
         if not parameter.get("description")
     ]
     assert lacking == []
+
+
+async def test_a_failed_statement_is_logged_without_its_values(
+    world: World, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The database's own errors name statements; what was to be written may be somebody's."""
+
+    value = "-".join(("do", "not", "log", "me"))  # a traceback shows this very line
+
+    def broken(session: Session, *_: Any) -> None:
+        session.execute(text("INSERT INTO nowhere VALUES (:value)"), {"value": value})
+
+    world.key()
+    monkeypatch.setattr("api.accept.intake.accept", broken)
+    response = await world.ask("POST", "/v1/jobs:apply", json={"document": document()}, key=world.key())
+    assert response.status_code in (500, 503)
+    assert "INSERT INTO nowhere" in caplog.text
+    assert value not in caplog.text + response.text
