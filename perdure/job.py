@@ -53,6 +53,7 @@ def rank() -> int:
 
 
 def world_size() -> int:
+    """How many of them there are."""
     return _number("WORLD_SIZE" if _below_torchrun() else "PERDURE_WORLD_SIZE", 1)
 
 

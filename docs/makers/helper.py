@@ -29,7 +29,7 @@ def functions() -> Iterator[Callable[..., Any]]:
     """The public functions in the order in which they stand in the file."""
     members = (member for name, member in vars(job).items() if not name.startswith("_") and name != "main")
     own = (member for member in members if inspect.isfunction(member) and member.__module__ == job.__name__)
-    return iter(sorted(own, key=lambda function: function.__code__.co_firstlineno))
+    return iter(sorted(own, key=lambda function: inspect.unwrap(function).__code__.co_firstlineno))
 
 
 def _signature(function: Callable[..., Any]) -> str:
