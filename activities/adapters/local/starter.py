@@ -26,14 +26,16 @@ def start_ranks(python: str, attempt: Path, specs: dict[int, dict[str, Any]], wi
         )
     except OSError as error:
         return dict.fromkeys(specs, f"its supervisor could not be started: {error}")
+    what = "it ended without an answer"
     try:
         output, _ = process.communicate(json.dumps(list(specs.values())).encode(), timeout=within)
     except subprocess.TimeoutExpired:
+        what = f"no answer within {within:g} s"
         process.kill()
         output, _ = process.communicate()
-    answers = _answers(output.decode(errors="replace"))
-    silent = f"no answer from its supervisor within {within:g} s: {output[-300:].decode(errors='replace')}"
-    said = {rank: answers.get(rank, silent) for rank in specs}
+    text = output.decode(errors="replace")
+    answers = _answers(text)
+    said = {rank: answers.get(rank, f"{what}: {text[-300:]}") for rank in specs}
     return {rank: answer for rank, answer in said.items() if answer not in FINE}
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from activities.adapters.local import LocalRuntime
+from activities.adapters.local import LocalRuntime, Settings
 from activities.adapters.local.layout import key
 from activities.adapters.local.shim import files
 from activities.adapters.local.shim.procs import boot_id
@@ -239,6 +239,20 @@ def test_a_receipt_that_cannot_be_read_is_an_end_of_which_nothing_is_known(world
     (rank,) = world.runtime.observe(launch.ref).ranks
     assert rank.state is RankState.LOST
     assert "cannot be read" in rank.detail
+
+
+@pytest.mark.parametrize(
+    ("python_path", "words"), [("/no/such/python", "could not be started"), ("/bin/false", "ended without an answer")]
+)
+def test_supervisors_that_cannot_be_started_are_told_of_and_started_by_a_repeat(
+    world: LocalWorld, python_path: str, words: str
+) -> None:
+    launch = launch_of(python("print('up')"))
+    broken = LocalWorld(world.home, Settings(python=python_path))
+    with pytest.raises(PortError, match=words) as failed:
+        broken.runtime.launch(launch)
+    assert (failed.value.permanent, failed.value.code) == (False, "PD-3002")
+    assert run(world, launch).ranks[0].exit_code == 0
 
 
 def test_supervisors_tell_of_an_end_through_the_pipe(world: LocalWorld) -> None:
