@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
+from definitions.progress import ProgressNow
 from definitions.states import Mode
 from definitions.wire import Wire
 
@@ -211,6 +212,7 @@ class Collected(Wire):
     observation: AttemptObservation
     checkpoints: tuple[CheckpointRecord, ...] = ()
     reached_step: int | None = None
+    progress: ProgressNow | None = None  # what the attempt reported last
     artifacts: int = 0
     artifact_files: tuple[ArtifactRecord, ...] = ()  # for the journal; dropped before this enters a workflow's history
     log_bytes: int = 0

@@ -113,7 +113,9 @@ def _nothing_kept(state: JobState, fact: CollectFailed) -> Collected:
 
 def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Decision:
     judgement = _judge(state, collected)
-    state = _resume_from(state, collected, now)
+    state = _resume_from(state, collected)
+    if judgement.failure is not None and state.checkpoints.resume and collected.checkpoints:
+        state = note(state, now, "checkpoint", explain_resume(collected.checkpoints))
     state = _remember(state, collected, judgement, now)
     for problem in collected.problems[:PROBLEMS_NOTED]:
         state = note(state, now, "warning", problem)
@@ -133,13 +135,13 @@ def _judge(state: JobState, collected: Collected) -> Judgement:
     return judge(collected.observation, state.launch.mode)
 
 
-def _resume_from(state: JobState, collected: Collected, now: datetime) -> JobState:
+def _resume_from(state: JobState, collected: Collected) -> JobState:
     """Find where the next attempt begins. Without any folder seen (nothing was kept) the earlier answer stands."""
     if not state.checkpoints.resume or not collected.checkpoints:
         return state
     point = resume_point(collected.checkpoints)
     found = {"resume_from": point.folder if point else None, "resume_step": point.step if point else None}
-    return note(state.model_copy(update=found), now, "checkpoint", explain_resume(collected.checkpoints))
+    return state.model_copy(update=found)
 
 
 def _remember(state: JobState, collected: Collected, judgement: Judgement, now: datetime) -> JobState:

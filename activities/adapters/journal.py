@@ -101,6 +101,8 @@ def _keep(session: Session, job: JobRow, collected: Collected) -> None:
     attempts.record_evidence(session, job, seen)
     checkpoints.record(session, job, collected.checkpoints, seen.at)
     artifacts.record(session, job, seen.ref.number, collected.artifact_files, seen.at)
+    if collected.progress is not None and seen.ref.number == job.attempt:
+        job.progress = collected.progress.model_dump(mode="json")
 
 
 @contextmanager

@@ -132,3 +132,11 @@ time.sleep(600)
     (attempt,) = stack.items(job, "attempts")
     assert attempt["ranks"][0]["restarts"] == 1
     eventually(lambda: not shims(stack.home), 10)
+
+
+def test_the_last_step_that_a_job_reported_stays_with_it(stack: Any) -> None:
+    code = "from perdure import job\nfor step in range(1, 51): job.progress(step, total=50, loss=1 / step)"
+    over = stack.until(stack.submit({**FAST, "command": [sys.executable, "-c", code]}))
+    assert over["phase"] == "Succeeded"
+    assert over["step"] == 50
+    assert over["progress"]["metrics"] == {"loss": 0.02}

@@ -74,6 +74,7 @@ class Collector:
             observation=observation,
             checkpoints=tuple(judge(run, self._cache)),
             reached_step=progress.step if progress else None,
+            progress=progress,
             artifacts=len(kept.records),
             artifact_files=kept.records,
             log_bytes=log_bytes,
