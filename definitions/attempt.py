@@ -13,7 +13,7 @@ from definitions.wire import Wire
 
 
 class AttemptRef(Wire):
-    """Names one attempt everywhere. `token` (32 hex digits) keeps what an earlier attempt still does from harming a later one."""
+    """Names one attempt everywhere. Its `token` (32 hex digits) keeps what an earlier attempt still does apart."""
 
     tenant: str
     project: str
@@ -54,7 +54,7 @@ class Readiness(Wire):
 
 
 class Workdir(Wire):
-    """Where the command runs. snapshot: the stored bytes `sha256`; live: the folder `path` itself; none: an empty folder."""
+    """Where the command runs: the stored bytes `sha256`, the live folder `path` itself, or an empty folder."""
 
     mode: Literal["snapshot", "live", "none"] = "none"
     sha256: str | None = None
@@ -63,7 +63,7 @@ class Workdir(Wire):
 
 
 class SeedCheckpoint(Wire):
-    """A verified checkpoint of another job (fork, or clone at a step), copied into the run folder before the first start."""
+    """A verified checkpoint of another job, copied into the run folder before the first start."""
 
     job: str
     folder: str
@@ -174,7 +174,7 @@ class AttemptObservation(Wire):
 
 
 class StopRequest(Wire):
-    """Ask an attempt to end: (checkpoint, wait for it,) SIGTERM, grace, SIGKILL. Carried out by the runtime on its own."""
+    """Ask an attempt to end: perhaps a checkpoint first, SIGTERM, grace, SIGKILL. The runtime does it on its own."""
 
     reason: str
     checkpoint_first: bool = False

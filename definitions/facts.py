@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from definitions.attempt import AttemptObservation, AttemptRef, Collected, StopRequest
-from definitions.states import FailureClass, Phase
+from definitions.states import FailureClass
 from definitions.wire import Wire
 
 
@@ -87,7 +87,7 @@ Fact = Annotated[
 
 
 class Event(Wire):
-    """One line of a job's history: append-only, with actor and reason. `key` is unique per job and makes a repeat harmless."""
+    """One line of a job's history, with actor and reason. `key` is unique per job and makes a repeat harmless."""
 
     key: str
     at: datetime
