@@ -59,6 +59,10 @@ def size(count: int | None) -> str:
     return f"{amount:.1f} TiB"
 
 
+def count(amount: int, one: str, many: str) -> str:
+    return f"{amount} {one if amount == 1 else many}"
+
+
 def number(value: float | None) -> str:
     """A metric's value in at most six significant digits."""
     return "" if value is None else f"{value:.6g}"

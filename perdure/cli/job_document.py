@@ -14,8 +14,9 @@ from perdure.errors import PerdureError
 
 SECRET = "secret:"
 LAUNCHERS = frozenset(
-    {"python", "python3", "bash", "sh", "env", "torchrun", "mpirun", "uv", "poetry", "conda", "run", "exec"}
+    {"bash", "conda", "env", "exec", "mpirun", "poetry", "python", "python3", "run", "sh", "torchrun", "uv"}
 )
+SCRIPTS = (".py", ".sh")
 LONGEST_NAME = 63
 SUFFIX_LETTERS = "0123456789abcdefghjkmnpqrstvwxyz"
 
@@ -80,10 +81,16 @@ def changed_by(flags: Flags) -> list[str]:
 
 
 def name_from(command: Sequence[str]) -> str:
-    """A name for a command: that of the first word that is neither a launcher nor an option, without its ending."""
-    words = [PurePath(word).stem for word in command if not word.startswith("-")]
-    named = next((word for word in words if word not in LAUNCHERS and not word.startswith("python3.")), "job")
-    cleaned = re.sub(r"[^a-z0-9]+", "-", named.lower())[: LONGEST_NAME - 5].strip("-")
+    """A name for a command: that of its script, else of its first word that is no launcher, else of the launcher."""
+    words = list(command)
+    if "-c" in words:
+        words = words[: words.index("-c")]  # what follows is a program's text, not its name
+    plain = [word for word in words if not word.startswith("-") and "=" not in word]
+    scripts = [word for word in plain if word.endswith(SCRIPTS)]
+    named = scripts or [word for word in plain if PurePath(word).name not in LAUNCHERS] or plain
+    path = PurePath(named[0] if named else "job")
+    stem = path.stem if path.suffix in SCRIPTS else path.name
+    cleaned = re.sub(r"[^a-z0-9]+", "-", stem.lower())[: LONGEST_NAME - 5].strip("-")
     return cleaned or "job"
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from perdure.cli.humane import size
+from perdure.cli.humane import count, size
 from perdure.cli.output import Column, Shape
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def plan_shape(draft: Draft[SubmitJob]) -> Shape:
 
 
 def _size(plan: Plan) -> str:
-    ranks = f"{_count(plan.ranks, 'process', 'processes')} on {_count(plan.nodes, 'node', 'nodes')}"
-    return f"{ranks}, {_count(plan.gpus, 'GPU', 'GPUs')}{', as a service' if plan.mode == 'service' else ''}"
+    ranks = f"{count(plan.ranks, 'process', 'processes')} on {count(plan.nodes, 'node', 'nodes')}"
+    return f"{ranks}, {count(plan.gpus, 'GPU', 'GPUs')}{', as a service' if plan.mode == 'service' else ''}"
 
 
 def _folder(plan: Plan, draft: Draft[SubmitJob]) -> str:
@@ -48,7 +48,7 @@ def _folder(plan: Plan, draft: Draft[SubmitJob]) -> str:
     snapshot = draft.snapshot
     if snapshot is None:
         return "an empty one" if plan.workdir.mode == "none" else f"snapshot {(plan.workdir.sha256 or '')[:12]}"
-    held = f"{_count(snapshot.files, 'file', 'files')}, {size(snapshot.bytes)}"
+    held = f"{count(snapshot.files, 'file', 'files')}, {size(snapshot.bytes)}"
     git = snapshot.git
     stood = (
         f"\ngit {git.commit[:12]} on {git.branch or 'no branch'}{', with changes' if git.dirty else ''}" if git else ""
@@ -57,18 +57,14 @@ def _folder(plan: Plan, draft: Draft[SubmitJob]) -> str:
 
 
 def _retries(plan: Plan) -> str:
-    retry: Any = plan.retry
+    retry = plan.retry
     if not retry.limit:
         return "none"
-    rules = [f"{name}: {'never' if most == 0 else most}" for name, most in retry.by_class.items()]
     budget = f", none later than {retry.budget} after the first" if retry.budget else ""
-    return "\n".join(
-        [
-            f"at most {retry.limit}, after {retry.first_delay} to {retry.longest_delay}{budget}",
-            *([", ".join(rules)] if rules else []),
-        ]
-    )
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"
+    lines = [f"at most {retry.limit}, after {retry.first_delay} to {retry.longest_delay}{budget}"]
+    by_limit: dict[int, list[str]] = {}
+    for name, most in retry.by_class.items():
+        if most != retry.limit:
+            by_limit.setdefault(most, []).append(name)
+    lines += [f"{most or 'none'} after {', '.join(by_limit[most])}" for most in sorted(by_limit)]
+    return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
-from perdure.cli.humane import ago, lasting, number, size, sparkline
+from perdure.cli.humane import ago, count, lasting, number, size, sparkline
 from perdure.cli.output import Column, Shape
 
 GOOD, BAD, BUSY, QUIET = "green", "red", "yellow", "dim"
@@ -35,7 +35,8 @@ def _yes(text: str) -> str:
     return GOOD if text == "yes" else BAD
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """A value as a cell; nothing for None."""
     return "" if value is None else str(value)
 
 
@@ -44,7 +45,8 @@ def _span(item: Any) -> str:
     return lasting((item.ended_at or _now()) - item.started_at) if item.started_at else ""
 
 
-def _local(at: datetime | None) -> str:
+def local(at: datetime | None) -> str:
+    """A time in the zone of whoever looks, which is named."""
     return at.astimezone().strftime("%Y-%m-%d %H:%M:%S %Z") if at else ""
 
 
@@ -54,23 +56,28 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
         ("id", job.id),
         ("phase", job.phase),
         ("reason", job.reason),
-        ("failure", _text(job.failure)),
-        ("exit code", _text(job.exit_code)),
+        ("failure", text(job.failure)),
+        ("exit code", text(job.exit_code)),
         ("attempt", f"{job.attempt} of {job.attempts} so far" if job.attempt else ""),
-        ("ranks", f"{job.ranks} on {job.nodes} nodes, {job.gpus} GPUs"),
+        ("runs on", _size(job)),
         ("progress", _progress(job)),
         ("checkpoint", f"step {job.checkpoint_step} verified" if job.checkpoint_step is not None else ""),
         ("next", f"attempt {ago_now(job.wake_at)}" if job.wake_at else ""),
-        ("deadline", f"{_local(job.deadline)} ({ago_now(job.deadline)})" if job.deadline else ""),
+        ("deadline", f"{local(job.deadline)} ({ago_now(job.deadline)})" if job.deadline else ""),
         ("owner", f"{job.owner} in project {job.project}"),
         ("labels", ", ".join(f"{key}={value}" for key, value in job.labels.items())),
         ("from", _origin(job)),
         ("folder", _folder(job)),
-        ("created", f"{_local(job.created_at)} ({ago_now(job.created_at)})"),
+        ("created", f"{local(job.created_at)} ({ago_now(job.created_at)})"),
         ("ran", _span(job)),
         ("workflow", job.links.workflow),
     ]
-    return [(name, _text(value)) for name, value in lines]
+    return [(name, text(value)) for name, value in lines]
+
+
+def _size(job: Any) -> str:
+    ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}"
+    return f"{ranks}, {count(job.gpus, 'GPU', 'GPUs')}"
 
 
 def _progress(job: Any) -> str:
@@ -100,9 +107,9 @@ JOB = Shape(
     columns=(
         Column("NAME", lambda job: job.name),
         Column("PHASE", lambda job: job.phase, _phase),
-        Column("ATTEMPT", lambda job: _text(job.attempt or "")),
-        Column("STEP", lambda job: _text(job.step)),
-        Column("RANKS", lambda job: _text(job.ranks)),
+        Column("ATTEMPT", lambda job: text(job.attempt or "")),
+        Column("STEP", lambda job: text(job.step)),
+        Column("RANKS", lambda job: text(job.ranks)),
         Column("AGE", lambda job: lasting(_now() - job.created_at)),
         Column("RAN", _span),
         Column("OWNER", lambda job: job.owner),
@@ -114,15 +121,15 @@ JOB = Shape(
 )
 ATTEMPT = Shape(
     columns=(
-        Column("ATTEMPT", lambda each: _text(each.number)),
-        Column("STARTED", lambda each: _local(each.started_at)),
+        Column("ATTEMPT", lambda each: text(each.number)),
+        Column("STARTED", lambda each: local(each.started_at)),
         Column("RAN", _span),
-        Column("FROM STEP", lambda each: _text(each.from_step)),
-        Column("REACHED", lambda each: _text(each.reached_step)),
-        Column("CHECKPOINT", lambda each: _text(each.checkpoint_step)),
-        Column("EXIT", lambda each: f"signal {each.signal}" if each.signal else _text(each.exit_code)),
-        Column("FIRST RANK", lambda each: _text(each.first_rank)),
-        Column("FAILURE", lambda each: _text(each.failure), lambda text: BAD),
+        Column("FROM STEP", lambda each: text(each.from_step)),
+        Column("REACHED", lambda each: text(each.reached_step)),
+        Column("CHECKPOINT", lambda each: text(each.checkpoint_step)),
+        Column("EXIT", lambda each: f"signal {each.signal}" if each.signal else text(each.exit_code)),
+        Column("FIRST RANK", lambda each: text(each.first_rank)),
+        Column("FAILURE", lambda each: text(each.failure), lambda text: BAD),
         Column("NODES", lambda each: ",".join(each.nodes)),
         Column("REASON", lambda each: each.reason),
     ),
@@ -130,7 +137,7 @@ ATTEMPT = Shape(
 )
 EVENT = Shape(
     columns=(
-        Column("TIME", lambda event: _local(event.at)),
+        Column("TIME", lambda event: local(event.at)),
         Column("ACTOR", lambda event: event.actor),
         Column("KIND", lambda event: event.kind),
         Column("REASON", lambda event: event.reason),
@@ -139,11 +146,11 @@ EVENT = Shape(
 )
 CHECKPOINT = Shape(
     columns=(
-        Column("STEP", lambda each: _text(each.step)),
+        Column("STEP", lambda each: text(each.step)),
         Column("COMPLETE", lambda each: "yes" if each.complete else "no", _yes),
-        Column("ATTEMPT", lambda each: _text(each.attempt)),
+        Column("ATTEMPT", lambda each: text(each.attempt)),
         Column("SIZE", lambda each: size(each.bytes)),
-        Column("FILES", lambda each: _text(each.files)),
+        Column("FILES", lambda each: text(each.files)),
         Column("SAVED", lambda each: ago_now(each.saved_at)),
         Column("DELETED", lambda each: ago_now(each.deleted_at)),
         Column("METRICS", lambda each: " ".join(f"{name}={number(value)}" for name, value in each.metrics.items())),
@@ -155,7 +162,7 @@ ARTIFACT = Shape(
     columns=(
         Column("PATH", lambda each: each.path),
         Column("SIZE", lambda each: size(each.bytes)),
-        Column("ATTEMPT", lambda each: _text(each.attempt)),
+        Column("ATTEMPT", lambda each: text(each.attempt)),
         Column("KEPT", lambda each: ago_now(each.created_at)),
         Column("SHA256", lambda each: each.sha256[:16]),
     ),
@@ -170,72 +177,8 @@ OPERATION = Shape(
     ),
     name=lambda each: each.job,
 )
-TEMPLATE = Shape(
-    columns=(
-        Column("NAME", lambda each: each.name),
-        Column("VERSION", lambda each: _text(each.version)),
-        Column("JOBS", lambda each: _text(each.jobs)),
-        Column("PARAMETERS", lambda each: " ".join(p.name + ("*" if p.required else "") for p in each.parameters)),
-        Column("CREATED", lambda each: ago_now(each.created_at)),
-        Column("DESCRIPTION", lambda each: each.description),
-    ),
-    name=lambda each: each.name,
-)
-SECRET = Shape(
-    columns=(
-        Column("NAME", lambda each: each.name),
-        Column("VERSION", lambda each: _text(each.version)),
-        Column("CREATED", lambda each: ago_now(each.created_at)),
-        Column("ROTATED", lambda each: ago_now(each.rotated_at)),
-    ),
-    name=lambda each: each.name,
-)
-ERROR = Shape(
-    columns=(
-        Column("CODE", lambda each: each.code),
-        Column("EXIT", lambda each: _text(each.exit)),
-        Column("TITLE", lambda each: each.title),
-        Column("WHY", lambda each: each.why),
-        Column("REMEDY", lambda each: each.remedy),
-    ),
-    name=lambda each: each.code,
-)
 
 
-def _calendar(fields: dict[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in fields.items() if value not in ("*", None))
-
-
-def schedule_lines(each: Any) -> list[tuple[str, str]]:
-    """A schedule with its next runs, as properties."""
-    lines = [
-        ("name", each.name),
-        ("cron", "\n".join(each.cron)),
-        ("calendars", "\n".join(_calendar(at) for at in each.calendars)),
-        ("time zone", each.time_zone),
-        ("overlap", each.overlap),
-        ("catch up", each.catch_up),
-        ("jitter", each.jitter),
-        ("paused", "yes" if each.paused else ""),
-        ("owner", f"{each.owner} in project {each.project}"),
-        ("next runs", "\n".join(f"{_local(at)} ({ago_now(at)})" for at in each.next_runs)),
-        ("last jobs", "\n".join(each.last_jobs)),
-    ]
-    return [(name, _text(value)) for name, value in lines]
-
-
-SCHEDULE = Shape(
-    columns=(
-        Column("NAME", lambda each: each.name),
-        Column("TIMES", lambda each: " | ".join([*each.cron, *map(_calendar, each.calendars)])),
-        Column("TIME ZONE", lambda each: each.time_zone),
-        Column("PAUSED", lambda each: "yes" if each.paused else "no"),
-        Column("NEXT", lambda each: ago_now(each.next_runs[0]) if each.next_runs else ""),
-        Column("OVERLAP", lambda each: each.overlap),
-    ),
-    name=lambda each: each.name,
-    lines=schedule_lines,
-)
 SPARK_WIDTH = 40
 
 

@@ -47,7 +47,7 @@ def submit(client: Client, body: SubmitJob, out: Out, after: After, *, dry_run: 
 
 def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
     """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule."""
-    from perdure.cli.shapes import TEMPLATE
+    from perdure.cli.catalog_shapes import TEMPLATE
     from perdure.client.documents import read_text
     from perdure.client.submitting import keeping, request
 
@@ -69,7 +69,7 @@ def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, 
 
 def schedule(client: Client, file: Path, out: Out, *, dry_run: bool, yes: bool) -> None:
     """Store a schedule, after its next runs were shown."""
-    from perdure.cli.shapes import SCHEDULE, schedule_lines
+    from perdure.cli.catalog_shapes import SCHEDULE, schedule_lines
     from perdure.client.submitting import creating, scheduling
 
     with showing() as progress:

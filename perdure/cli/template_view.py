@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.cli.catalog_shapes import TEMPLATE
 from perdure.cli.output import Column, Shape
-from perdure.cli.shapes import TEMPLATE, ago_now
+from perdure.cli.shapes import ago_now
 
 
 def _parameter(each: Any) -> str:

@@ -9,7 +9,6 @@ import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from perdure.codes import Exit
 
@@ -73,7 +72,7 @@ def down() -> None:
     place = home.locate(os.environ)
     stopped = launch.stop(place)
     told = "stopped; running jobs go on" if stopped else "nothing was running"
-    Console(stderr=True).print(f"{place.root}: {told}", highlight=False, soft_wrap=True)
+    print(f"{place.root}: {told}", file=sys.stderr, flush=True)
 
 
 def status(as_json: AsJson = False) -> None:
@@ -94,12 +93,14 @@ def _up_detached(place: "Home", wanted: "Ports", as_json: bool) -> None:
     try:
         launch.run_detached(place, wanted, os.environ)
     except KeyboardInterrupt:
-        Console(stderr=True).print("It goes on starting in the background; see perdure status, perdure down.")
+        print("It goes on starting in the background; see perdure status, perdure down.", file=sys.stderr, flush=True)
         raise
     _show(report.describe(place), as_json)
 
 
 def _up_here(place: "Home", wanted: "Ports", as_json: bool) -> None:
+    from rich.console import Console
+
     from perdure.local import launch, report, view
 
     with view.following(Console(stderr=True)) as follow:
@@ -117,12 +118,13 @@ def _up_here(place: "Home", wanted: "Ports", as_json: bool) -> None:
 
 
 def _show(found: dict[str, Any], as_json: bool) -> None:
-    from perdure.local import view
-
     if as_json:
         print(json.dumps(found), flush=True)
         return
-    console = Console(file=sys.stdout)
+    from perdure.cli import terminal
+    from perdure.local import view
+
+    console = terminal.console()
     console.print(f"{found['home']}: {found['phase']}", highlight=False, soft_wrap=True)
     if found["running"]:
         console.print(view.links(found["api"], found["ui"]))

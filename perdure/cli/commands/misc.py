@@ -38,7 +38,7 @@ def errors(
 ) -> None:
     """Explain an error code: when it is given, and what would help. Without a code, list all."""
     from perdure.cli import error_pages
-    from perdure.cli.shapes import ERROR
+    from perdure.cli.catalog_shapes import ERROR
 
     out = Out.of(json, output)
     if code is None:

@@ -46,8 +46,8 @@ def list_(
     output: given.Output = None,
 ) -> None:
     """List schedules by name, with the next run of each."""
+    from perdure.cli.catalog_shapes import SCHEDULE
     from perdure.cli.lists import show_list
-    from perdure.cli.shapes import SCHEDULE
     from perdure.client.operations import catalog
 
     with session.client(project) as client:
@@ -59,7 +59,7 @@ def show(
     schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
     """Show a schedule, with its next runs and its last jobs."""
-    from perdure.cli.shapes import SCHEDULE
+    from perdure.cli.catalog_shapes import SCHEDULE
 
     with session.client(project) as client:
         Out.of(json, output).one(client.schedules.get(schedule), SCHEDULE)
@@ -69,7 +69,7 @@ def pause(
     schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
     """Submit nothing until the schedule is resumed."""
-    from perdure.cli.shapes import SCHEDULE
+    from perdure.cli.catalog_shapes import SCHEDULE
 
     with session.client(project) as client:
         Out.of(json, output).one(client.schedules.pause(schedule), SCHEDULE)
@@ -79,7 +79,7 @@ def resume(
     schedule: given.ScheduleName, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
     """Let a paused schedule run by the clock again. Times that passed meanwhile are not made up for."""
-    from perdure.cli.shapes import SCHEDULE
+    from perdure.cli.catalog_shapes import SCHEDULE
 
     with session.client(project) as client:
         Out.of(json, output).one(client.schedules.resume(schedule), SCHEDULE)

@@ -34,8 +34,8 @@ def create(
     output: given.Output = None,
 ) -> None:
     """Keep a value, encrypted. It is read from a prompt, a pipe or a file, never from the command line."""
+    from perdure.cli.catalog_shapes import SECRET
     from perdure.cli.secret_value import read
-    from perdure.cli.shapes import SECRET
 
     value = read(secret, from_file)
     with session.client(project) as client:
@@ -51,8 +51,8 @@ def list_(
     output: given.Output = None,
 ) -> None:
     """List the names of secrets, and when they last changed."""
+    from perdure.cli.catalog_shapes import SECRET
     from perdure.cli.lists import show_list
-    from perdure.cli.shapes import SECRET
     from perdure.client.operations import catalog
 
     with session.client(project) as client:
@@ -68,8 +68,8 @@ def rotate(
     output: given.Output = None,
 ) -> None:
     """Replace a secret's value. Attempts that start from now on get the new one."""
+    from perdure.cli.catalog_shapes import SECRET
     from perdure.cli.secret_value import read
-    from perdure.cli.shapes import SECRET
 
     value = read(secret, from_file)
     with session.client(project) as client:

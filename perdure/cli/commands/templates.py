@@ -28,7 +28,7 @@ def create(
     file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
     """Store a template. A changed document under a name that is there becomes its next version."""
-    from perdure.cli.shapes import TEMPLATE
+    from perdure.cli.catalog_shapes import TEMPLATE
 
     with session.client(project) as client:
         Out.of(json, output).one(client.templates.create(file), TEMPLATE)
@@ -43,8 +43,8 @@ def list_(
     output: given.Output = None,
 ) -> None:
     """List templates by name, with the number of jobs that came from each. `*` marks a parameter that must be given."""
+    from perdure.cli.catalog_shapes import TEMPLATE
     from perdure.cli.lists import show_list
-    from perdure.cli.shapes import TEMPLATE
     from perdure.client.operations import catalog
 
     with session.client(project) as client:

@@ -81,10 +81,13 @@ def test_each_flag_is_one_field_of_the_document_and_nothing_more(flags: Flags, s
     [
         (("python", "train.py", "--lr", "1"), "train"),
         (("python3.11", "-u", "src/My_Train.v2.py"), "my-train-v2"),
-        (("torchrun", "--nproc-per-node", "2", "fit.py"), "2"),
+        (("torchrun", "--nproc-per-node", "2", "fit.py"), "fit"),
+        (("env", "LR=1", "./fit"), "fit"),
         (("/usr/bin/true",), "true"),
-        (("python", "-c"), "job"),
-        (("python", "-c", "print('¡hola!')"), "print-hola"),
+        (("python", "-c", "import train.py"), "python"),
+        (("python", "-m", "vision.train"), "vision-train"),
+        (("¡hola!",), "hola"),
+        (("日本",), "job"),
         (("./" + "x" * 90,), "x" * 58),
     ],
 )
