@@ -32,6 +32,13 @@ class Killer(Thread):
         self._random = random.Random(seed)
         self._pause = pause
 
+    def by_phase(self) -> dict[str, dict[str, int]]:
+        """How many kills of each kind met jobs in each phase."""
+        found: dict[str, dict[str, int]] = {}
+        for (victim, phase), count in sorted(self.phases.items()):
+            found.setdefault(phase, {})[victim] = count
+        return found
+
     def run(self) -> None:
         try:
             while not self.done.wait(self._random.uniform(*self._pause)):

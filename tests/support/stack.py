@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 
 from tests.support.polling import eventually
 from tests.support.ports import free_port
@@ -68,10 +69,12 @@ class Stack:
         """The control plane's process of that name, once there is one."""
 
         def found() -> Seen | None:
-            for entry in self.status()["processes"]:
-                if entry["name"] == name and entry["pid"]:
-                    return seen(entry["pid"])
-            return None
+            try:
+                state = json.loads((self.home / "state.json").read_text())
+                pids = {entry["name"]: (entry["process"] or {}).get("pid") for entry in state["processes"]}
+                return seen(pids[name]) if pids[name] else None
+            except (FileNotFoundError, psutil.NoSuchProcess):
+                return None  # it has just ended: the supervisor is about to start another
 
         return eventually(found, 30, f"a process named {name}")
 
