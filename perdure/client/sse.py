@@ -77,9 +77,9 @@ class Following:
     def feed(self, line: str) -> Message | None:
         """Take a line. Returns what is to be handed on: no heartbeats, and not the end, which sets `ended`."""
         message = self._reader.feed(line)
-        self._failures = 0
         if message is None:
             return None
+        self._failures = 0
         if message.id:
             self._last_id = message.id
         self.ended = self.ended or message.event == END

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import signal
 import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -69,6 +70,16 @@ def test_watching_prints_a_line_of_json_for_every_change(live: Live, cli: Cli, j
     seen += [json.loads(line) for line in result.out.splitlines()]
     assert [each["phase"] for each in seen] == ["Pending", "Running", "Succeeded"]
     assert result.code == 0
+
+
+def test_a_watched_list_goes_on_with_what_is_new(live: Live, cli: Cli, job: str) -> None:
+    process = started(live, "jobs", "list", "--watch", "--json", "name,phase")
+    assert process.stdout is not None
+    assert json.loads(process.stdout.readline()) == {"name": "digits", "phase": "Pending"}
+    live.world.end(job)
+    assert json.loads(process.stdout.readline()) == {"name": "digits", "phase": "Succeeded"}
+    process.send_signal(signal.SIGINT)
+    assert ended(process).code == 130
 
 
 def test_several_ranks_are_told_apart(cli: Cli) -> None:

@@ -8,8 +8,10 @@ from activities.snapshots import extract
 from definitions.object_keys import snapshot_key
 from perdure import AsyncClient, Client, PerdureApiError, PerdureUnreachable, SnapshotRefused
 from perdure.client import _models as models
+from perdure.client.documents import Document
 from perdure.client.exchange import Target
-from perdure.client.submitting import drafting, request
+from perdure.client.submitting import drafting, request, sending
+from perdure.snapshot import take
 from tests.perdure.live import JOB_YAML, Live
 
 JOB = {
@@ -56,6 +58,29 @@ def test_a_plan_neither_writes_nor_uploads_anything(live: Live, client: Client, 
     assert live.objects.list("") == []
 
 
+def test_a_file_that_changes_after_the_plan_is_taken_as_it_is_at_the_submit(client: Client, folder: Path) -> None:
+    draft = client.run(drafting(request(JOB)))
+    (folder / "train.py").write_text("print('changed meanwhile')\n")
+    view = client.run(sending(draft))
+    assert view.snapshot == take(folder).sha256
+    assert draft.snapshot is not None
+    assert view.snapshot != draft.snapshot.sha256
+
+
+def test_a_folder_that_never_rests_is_refused_in_the_end(client: Client, folder: Path) -> None:
+    draft = client.run(drafting(request(JOB)))
+    number = iter(range(100))
+
+    def meddle(what: str, done: int, total: int) -> None:
+        if what == "reading again":
+            (folder / f"new-{next(number)}").write_text("x")
+            (folder / "train.py").write_text(f"print({next(number)})\n")
+
+    (folder / "train.py").write_text("print('changed')\n")
+    with pytest.raises(SnapshotRefused, match=r"train\.py changed"):
+        client.run(sending(draft, meddle))
+
+
 def test_yaml_text_a_file_and_a_model_submit_the_same_job(client: Client, folder: Path) -> None:
     (folder / "job.yaml").write_text(JOB_YAML)
     typed = models.Job(
@@ -65,7 +90,8 @@ def test_yaml_text_a_file_and_a_model_submit_the_same_job(client: Client, folder
         spec=models.JobSpec(command=["python", "train.py"], timeout="1h"),
     )
     documents = []
-    for number, form in enumerate([JOB_YAML, folder / "job.yaml", typed]):
+    forms: list[Document] = [JOB_YAML, folder / "job.yaml", typed]
+    for number, form in enumerate(forms):
         view = client.submit(form, name=f"digits-{number}").view
         assert view.spec is not None
         documents.append({**view.spec, "metadata": {**view.spec["metadata"], "name": "digits"}})

@@ -15,7 +15,10 @@ AWAY = PerdureUnreachable(UNREACHABLE, "no answer")
 
 
 def view(phase: Phase) -> JobView:
-    return JobView.model_construct(id="0k3b", name="digits", phase=phase, reason="because")
+    fields = {"id": "0k3b", "name": "digits", "tenant": "acme", "project": "default", "owner": "ada", "mode": "batch"}
+    fields |= {"phase": phase, "reason": "because", "createdAt": "2026-11-29T12:00:00Z"}
+    links = {"self": "", "logs": "", "workflow": ""}
+    return JobView.model_validate({**fields, "nodes": 1, "ranks": 1, "generation": 1, "links": links})
 
 
 class World:
