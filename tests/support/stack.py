@@ -71,8 +71,8 @@ class Stack:
         def found() -> Seen | None:
             try:
                 state = json.loads((self.home / "state.json").read_text())
-                pids = {entry["name"]: (entry["process"] or {}).get("pid") for entry in state["processes"]}
-                return seen(pids[name]) if pids[name] else None
+                running = {entry["name"]: entry["process"] for entry in state["processes"] if entry["process"]}
+                return seen(running[name]["pid"]) if name in running else None
             except (FileNotFoundError, psutil.NoSuchProcess):
                 return None  # it has just ended: the supervisor is about to start another
 
