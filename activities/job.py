@@ -1,7 +1,8 @@
 """What a job's workflow has done to the world: launch, stop, control, poll, collect and record.
 
-Launch and collect also record the state that follows from what they saw. They find it with the same pure `advance` that
-the workflow then runs on the same fact at the same moment, so one activity does what would otherwise take two.
+Stop and control record the state that asked for them. Launch and collect also record the state that follows from what
+they saw. They find it with the same pure `advance` that the workflow then runs on the same fact at the same moment, so
+one activity does what would otherwise take two.
 """
 
 from collections.abc import Callable, Iterator
@@ -35,6 +36,14 @@ class StateWork(Wire):
     """Input of activities that need the whole state."""
 
     state: JobState
+
+
+class StopWork(StateWork):
+    command: StopCommand
+
+
+class ControlWork(StateWork):
+    command: ControlCommand
 
 
 class Recorded(Wire):
@@ -83,18 +92,30 @@ class RuntimeActivities:
         return LaunchResult(fact=fact, recorded=recorded(running))
 
     @activity.defn
-    def stop(self, command: StopCommand) -> None:
-        """Hand over a request to end. Safe to repeat: an attempt that is ending or has ended stays so."""
-        with beating(), port_errors(), effect("stop"):
-            self._runtime.stop(command.ref, command.stop)
+    def stop(self, work: StopWork) -> Recorded | None:
+        """Record that the job is being stopped, and hand over the request to end, which may take its time.
+
+        Safe to repeat: an attempt that is ending or has ended stays so.
+        """
+        with beating(), port_errors():
+            with effect("record-stopping"):
+                self._journal.write(entry(work.state))
+            with effect("stop"):
+                self._runtime.stop(work.command.ref, work.command.stop)
+        return recorded(work.state)
 
     @activity.defn
-    def control(self, command: ControlCommand) -> None:
-        """Ask for a checkpoint or tell a new deadline. Safe to repeat: the request id is its identity."""
-        with beating(), port_errors(), effect("control"):
-            self._runtime.control(
-                command.ref, command.request_id, checkpoint=command.checkpoint, deadline=command.deadline
-            )
+    def control(self, work: ControlWork) -> Recorded | None:
+        """Record a request, and ask for the checkpoint or tell the deadline. Safe to repeat: it goes by its id."""
+        command = work.command
+        with beating(), port_errors():
+            with effect("record-control"):
+                self._journal.write(entry(work.state))
+            with effect("control"):
+                self._runtime.control(
+                    command.ref, command.request_id, checkpoint=command.checkpoint, deadline=command.deadline
+                )
+        return recorded(work.state)
 
     @activity.defn
     def poll(self, command: PollCommand) -> AttemptObservation:

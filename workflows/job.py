@@ -10,7 +10,16 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.job import CollectResult, JournalActivities, LaunchResult, Recorded, RuntimeActivities, StateWork
+    from activities.job import (
+        CollectResult,
+        ControlWork,
+        JournalActivities,
+        LaunchResult,
+        Recorded,
+        RuntimeActivities,
+        StateWork,
+        StopWork,
+    )
     from definitions.facts import (
         CollectCommand,
         CollectFailed,
@@ -167,7 +176,7 @@ class JobWorkflow:
         except ActivityError as error:
             return CollectFailed(attempt=self._state.attempt, at=workflow.now(), message=_cause(error)[0])
 
-    async def _short(self, command: StopCommand | ControlCommand | PollCommand) -> Fact | None:
+    async def _short(self, command: StopCommand | ControlCommand | PollCommand) -> Recorded | Fact | None:
         """Give up quietly: the next safety poll repeats what still matters."""
         settings = self._settings(options.short(self._input.heartbeat), command.kind, self._input.queue)
         try:
@@ -176,9 +185,11 @@ class JobWorkflow:
                     seen = await workflow.execute_activity_method(RuntimeActivities.poll, command, **settings)
                     return Observed(observation=seen)
                 case StopCommand():
-                    await workflow.execute_activity_method(RuntimeActivities.stop, command, **settings)
+                    stop = StopWork(state=self._state, command=command)
+                    return await workflow.execute_activity_method(RuntimeActivities.stop, stop, **settings)
                 case ControlCommand():
-                    await workflow.execute_activity_method(RuntimeActivities.control, command, **settings)
+                    control = ControlWork(state=self._state, command=command)
+                    return await workflow.execute_activity_method(RuntimeActivities.control, control, **settings)
         except ActivityError as error:
             workflow.logger.warning("%s failed: %s", command.kind, _cause(error)[0])
         return None

@@ -12,7 +12,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
-from activities.job import CollectResult, LaunchResult, Recorded, StateWork, recorded
+from activities.job import CollectResult, ControlWork, LaunchResult, Recorded, StateWork, StopWork, recorded
 from definitions.attempt import AttemptObservation, CheckpointRecord, Collected, RankEvidence
 from definitions.facts import AttemptCollected, ControlCommand, Event, Launched, Observed, PollCommand, StopCommand
 from definitions.ids import job_workflow_id
@@ -74,12 +74,16 @@ class Script:
         return CollectResult(fact=fact, recorded=self.done(after))
 
     @activity.defn(name="stop")
-    async def stop(self, command: StopCommand) -> None:
-        self.stops.append(command)
+    async def stop(self, work: StopWork) -> Recorded:
+        self.remember(work.state)
+        self.stops.append(work.command)
+        return recorded(work.state)
 
     @activity.defn(name="control")
-    async def control(self, command: ControlCommand) -> None:
-        self.controls.append(command)
+    async def control(self, work: ControlWork) -> Recorded:
+        self.remember(work.state)
+        self.controls.append(work.command)
+        return recorded(work.state)
 
     @activity.defn(name="poll")
     async def poll(self, command: PollCommand) -> AttemptObservation:
