@@ -121,7 +121,8 @@ class RuntimeActivities:
     def poll(self, command: PollCommand) -> AttemptObservation:
         """Ask the runtime how the attempt is. Safe to repeat: it only looks, and ends what has lost its supervisors."""
         with beating(), port_errors(), effect("poll"):
-            return self._runtime.observe(command.ref)
+            seen = self._runtime.observe(command.ref)
+        return seen.model_copy(update={"ranks": ()})  # the collection brings the evidence
 
     @activity.defn
     def collect(self, work: StateWork) -> CollectResult:

@@ -7,6 +7,7 @@ repeat as no news. So nothing needs to be remembered here.
 import asyncio
 import logging
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from temporalio.client import Client
@@ -35,7 +36,8 @@ class Reporter:
         """Report until `stop` is set."""
         loop = asyncio.get_running_loop()
         ended = threading.Event()
-        watching: asyncio.Future[Any] = loop.run_in_executor(None, self._watch, ended, loop)
+        own = ThreadPoolExecutor(1, "reporter")  # it watches for ever: a shared pool would miss the thread
+        watching: asyncio.Future[Any] = loop.run_in_executor(own, self._watch, ended, loop)
         stopping: asyncio.Future[Any] = asyncio.ensure_future(stop.wait())
         try:
             await asyncio.wait([watching, stopping], return_when=asyncio.FIRST_COMPLETED)
@@ -45,6 +47,7 @@ class Reporter:
             for task in self._under_way.values():
                 task.cancel()
             await watching
+            own.shutdown()
 
     def _watch(self, ended: threading.Event, loop: asyncio.AbstractEventLoop) -> None:
         for observation in self._runtime.changes(ended):
@@ -61,10 +64,11 @@ class Reporter:
     async def _signal(self, observation: AttemptObservation) -> None:
         workflow_id = job_workflow_id(observation.ref.tenant, observation.ref.job)
         handle = self._client.get_workflow_handle_for(JobWorkflow.run, workflow_id)
+        news = Observed(observation=observation.model_copy(update={"ranks": ()}))  # the collection brings the evidence
         pause = FIRST_PAUSE
         while True:
             try:
-                await handle.signal(JobWorkflow.report, Observed(observation=observation))
+                await handle.signal(JobWorkflow.report, news)
                 return
             except RPCError as error:
                 if error.status is RPCStatusCode.NOT_FOUND:
