@@ -29,9 +29,11 @@ class JobCount:
     jobs: int
 
 
-def unacknowledged_starts(session: Session, limit: int) -> list[JobRow]:
-    """Jobs whose workflow was never known to have started, oldest first."""
+def unacknowledged_starts(session: Session, limit: int, passing_over: Iterable[str] = ()) -> list[JobRow]:
+    """Jobs whose workflow was never known to have started, oldest first, without those to be passed over."""
     query = select(JobRow).where(JobRow.start_acknowledged_at.is_(None), JobRow.deleted_at.is_(None))
+    if others := list(passing_over):
+        query = query.where(JobRow.id.not_in(others))
     return list(session.scalars(query.order_by(JobRow.created_at).limit(limit)))
 
 

@@ -2,6 +2,9 @@
 
 Rows whose start was acknowledged are never looked at again, so a job that the engine has forgotten (its retention is
 over) is not started a second time. A start that happened and was not acknowledged is found by its workflow id.
+
+A row that can never be started keeps no other from starting: it is complained of once and passed over until this
+process is a new one, which may be of a version that can read it.
 """
 
 import asyncio
@@ -10,6 +13,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
 from temporalio.client import Client
 from temporalio.common import Priority as TaskPriority
 from temporalio.common import (
@@ -19,7 +23,7 @@ from temporalio.common import (
     WorkflowIDReusePolicy,
 )
 from temporalio.exceptions import WorkflowAlreadyStartedError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.effects import effect
 from activities.job import utc_now
@@ -61,7 +65,7 @@ class Starter:
         self._queue = task_queue
         self._timing = {"heartbeat": heartbeat, "safety_poll": safety_poll}
         self._now = now
-        self._unreadable: set[str] = set()
+        self._passed_over: set[str] = set()  # jobs that this process cannot start, whatever it tries
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start what waits, oldest first, until `stop` is set."""
@@ -69,7 +73,7 @@ class Starter:
             try:
                 started = await self.sweep()
                 pause = 0.0 if started == BATCH else IDLE_PAUSE
-            except (RPCError, RuntimeError, OSError) as error:
+            except (RPCError, RuntimeError, OSError, SQLAlchemyError) as error:
                 log.warning("the engine or the database is away; accepted jobs wait: %s", error)
                 pause = AWAY_PAUSE
             try:
@@ -78,16 +82,21 @@ class Starter:
                 continue
 
     async def sweep(self) -> int:
-        """Start one batch and acknowledge it; returns how many rows were waiting. Safe to repeat at any point."""
+        """Start one batch and acknowledge it; returns how many rows were waiting. Safe to repeat at any point.
+
+        Raises what kept one from starting, after the others have been acknowledged.
+        """
         rows = await asyncio.to_thread(self._waiting)
         if not rows:
             return 0
         slots = asyncio.Semaphore(AT_ONCE)
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(self._start(row, slots)) for row in rows]
-        done = [row.id for row, task in zip(rows, tasks, strict=True) if task.result()]
+        outcomes = await asyncio.gather(*(self._start(row, slots) for row in rows), return_exceptions=True)
+        done = [row.id for row, outcome in zip(rows, outcomes, strict=True) if outcome is True]
         with effect("acknowledge-start"):
             await asyncio.to_thread(self._acknowledge, done)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return len(rows)
 
     async def _start(self, row: JobRow, slots: asyncio.Semaphore) -> bool:
@@ -98,7 +107,12 @@ class Starter:
             except WorkflowAlreadyStartedError:
                 return True
             except ValueError as error:  # pydantic's too
-                self._complain(row, error)
+                self._pass_over(row, f"it cannot be read: {error}")
+                return False
+            except RPCError as error:
+                if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                    raise
+                self._pass_over(row, f"the engine refuses it: {error}")
                 return False
         return True
 
@@ -117,14 +131,13 @@ class Starter:
             priority=TaskPriority(fairness_key=row.tenant[:64]),
         )
 
-    def _complain(self, row: JobRow, error: ValueError) -> None:
-        if row.id not in self._unreadable:
-            self._unreadable.add(row.id)
-            log.error("a stored job cannot be read, so it is not started: %s", error, extra={"job": row.id})
+    def _pass_over(self, row: JobRow, why: str) -> None:
+        self._passed_over.add(row.id)
+        log.error("a stored job is not started, since %s", why, extra={"job": row.id})
 
     def _waiting(self) -> Sequence[JobRow]:
         with reading(self._engine) as session:
-            return system.unacknowledged_starts(session, BATCH)
+            return system.unacknowledged_starts(session, BATCH, self._passed_over)
 
     def _acknowledge(self, jobs: Sequence[str]) -> None:
         now = self._now()
