@@ -24,7 +24,7 @@ from perdure.cli.commands import (
     secrets,
     templates,
 )
-from perdure.cli.verb import group
+from perdure.cli.verb import exemplified, group
 from perdure.errors import PerdureError
 from perdure.local import commands as local
 
@@ -38,11 +38,24 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    help="Run jobs that survive anything. Data goes to standard output, everything else to standard error.",
+    help=exemplified(
+        "Run jobs that survive anything. Data goes to standard output, everything else to standard error.",
+        "perdure up --detach",
+        "perdure run --follow -- python train.py",
+        "perdure jobs list",
+        "perdure jobs logs --help",
+    ),
 )
 for part in (local, run_job, documents):
     part.register(app)
-verbs = group(app, "jobs", "Jobs: what they do, why, and what they left.")
+verbs = group(
+    app,
+    "jobs",
+    "Jobs: what they do, why, and what they left.",
+    "perdure jobs list --phase Running",
+    "perdure jobs show digits",
+    "perdure jobs logs digits -f",
+)
 for part in (jobs, history, logs, artifacts, operate):
     part.register(verbs)
 for part in (templates, secrets, schedules, misc):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,8 @@ from perdure.errors import PerdureError
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+
+    Thing = BaseModel | Mapping[str, Any]
 
 EVERYTHING = "*"  # what a bare --json stands for
 
@@ -66,7 +68,7 @@ class Out:
     def is_table(self) -> bool:
         return self.format is Format.TABLE
 
-    def one(self, item: BaseModel, shape: Shape) -> None:
+    def one(self, item: Thing, shape: Shape) -> None:
         """Print one thing."""
         match self.format:
             case Format.JSON:
@@ -82,7 +84,7 @@ class Out:
 
                 tables.properties(_lines(item, shape))
 
-    def many(self, items: Sequence[BaseModel], shape: Shape, *, next: str | None = None) -> None:
+    def many(self, items: Sequence[Thing], shape: Shape, *, next: str | None = None) -> None:
         """Print a page of things. `next`: the cursor of the page after it."""
         match self.format:
             case Format.JSON:
@@ -100,7 +102,7 @@ class Out:
         if next and self.format is not Format.JSON:
             print(f"there is more: add --cursor {next}, or --all", file=sys.stderr)
 
-    def stream(self, items: Iterable[BaseModel], shape: Shape) -> None:
+    def stream(self, items: Iterable[Thing], shape: Shape) -> None:
         """Print things as they come: one JSON document per line, one YAML document each, or one line each."""
         for item in items:
             match self.format:
@@ -115,20 +117,15 @@ class Out:
 
                     tables.row(item, shape)
 
-    def _picked(self, item: BaseModel) -> dict[str, Any]:
+    def _picked(self, item: Thing) -> dict[str, Any]:
         """The thing as JSON, with the fields that were asked for; `progress.step` reaches into objects."""
-        whole: dict[str, Any] = item.model_dump(mode="json", by_alias=True)
+        whole = dict(item) if isinstance(item, Mapping) else item.model_dump(mode="json", by_alias=True)
         if self.fields is None:
             return whole
         return {name: _field(whole, name) for name in self.fields}
 
 
-def plain(data: dict[str, Any], format: Format) -> None:
-    """Print what is no model, as JSON or YAML."""
-    _write(_yaml(data) if format is Format.YAML else json.dumps(data, indent=2, ensure_ascii=False))
-
-
-def _lines(item: BaseModel, shape: Shape) -> list[tuple[str, str]]:
+def _lines(item: Thing, shape: Shape) -> list[tuple[str, str]]:
     if shape.lines is not None:
         return shape.lines(item)
     return [(column.heading.lower(), column.cell(item)) for column in shape.columns]

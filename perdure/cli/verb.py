@@ -1,4 +1,4 @@
-"""How commands are added: each has an example in its help, and `--json` may stand with or without fields."""
+"""How commands and nouns are added: each has examples in its help, and `--json` may stand with or without fields."""
 
 from __future__ import annotations
 
@@ -27,22 +27,26 @@ class Verb(TyperCommand):
 
 def command(app: typer.Typer, name: str, *examples: str, shows: str | None = None, **settings: Any) -> Callable[[F], F]:
     """Add a function as a command of `app`. Its docstring is the help; the examples are put below it."""
-    kind = type("Verb", (Verb,), {"shows": shows, "examples": examples})
+    kind = type("Verb", (Verb,), {"shows": shows})
 
     def add(function: F) -> F:
-        text = inspect.cleandoc(function.__doc__ or "")
-        shown = "\n".join(f"  {example}" for example in examples)
-        app.command(name, cls=kind, help=f"{text}\n\n\b\nExample:\n{shown}", **settings)(function)
+        app.command(name, cls=kind, help=exemplified(function.__doc__ or "", *examples), **settings)(function)
         return function
 
     return add
 
 
-def group(parent: typer.Typer, name: str, text: str) -> typer.Typer:
+def group(parent: typer.Typer, name: str, text: str, *examples: str) -> typer.Typer:
     """Add a noun, to which verbs are then added."""
     app = typer.Typer(no_args_is_help=True, rich_markup_mode=None)
-    parent.add_typer(app, name=name, help=text)
+    parent.add_typer(app, name=name, help=exemplified(text, *examples))
     return app
+
+
+def exemplified(text: str, *examples: str) -> str:
+    """A help text with examples below it, one a line, which stay as they are written."""
+    shown = "\n".join(f"  {example}" for example in examples)
+    return f"{inspect.cleandoc(text)}\n\n\b\nExample:\n{shown}"
 
 
 def settled(args: list[str], shows: str | None) -> list[str]:

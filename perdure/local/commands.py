@@ -3,13 +3,15 @@
 What they use is imported when one of them runs: it needs Linux, and the other commands do not.
 """
 
-import json
 import os
 import sys
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from perdure.cli import options as given
+from perdure.cli.output import Out, Shape
+from perdure.cli.verb import command
 from perdure.codes import Exit
 
 if TYPE_CHECKING:
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from perdure.local.ports import Ports
     from perdure.local.state import State
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print the status as one JSON document.")]
+STATUS = Shape(columns=(), name=lambda found: found["home"])
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the `perdure` command line."""
-    app.command("up")(up)
-    app.command("down")(down)
-    app.command("status")(status)
+    command(app, "up", "perdure up --detach", "perdure up --detach --json api,ui")(up)
+    command(app, "down", "perdure down")(down)
+    command(app, "status", "perdure status", "perdure status --json phase,processes")(status)
 
 
 def up(
@@ -41,14 +43,13 @@ def up(
     port_metrics: Annotated[
         int | None, typer.Option(help="Port of the worker's metrics [env: PERDURE_METRICS_PORT, else 9642].")
     ] = None,
-    as_json: AsJson = False,
+    json: given.Json = None,
+    output: given.Output = None,
 ) -> None:
     """Start the control plane on this machine: workflow engine, worker and API, all on the loopback interface.
 
     All state is in one folder: PERDURE_HOME, or ~/.perdure. Ctrl-C stops the control plane; running jobs go on, and the
     next `perdure up` takes them over.
-
-    Example: perdure up --detach
     """
     from perdure.local import home, launch, ports
 
@@ -56,17 +57,15 @@ def up(
     flags = {"api": port_api, "temporal": port_temporal, "ui": port_ui, "metrics": port_metrics}
     wanted = ports.choose(flags, os.environ)
     launch.preflight(place, wanted)
+    out = Out.of(json, output)
     if detach:
-        _up_detached(place, wanted, as_json)
+        _up_detached(place, wanted, out)
     else:
-        _up_here(place, wanted, as_json)
+        _up_here(place, wanted, out)
 
 
 def down() -> None:
-    """Stop the control plane of this machine, and wait until it has stopped. Running jobs go on.
-
-    Example: perdure down
-    """
+    """Stop the control plane of this machine, and wait until it has stopped. Running jobs go on."""
     from perdure.local import home, launch
 
     place = home.locate(os.environ)
@@ -75,19 +74,20 @@ def down() -> None:
     print(f"{place.root}: {told}", file=sys.stderr, flush=True)
 
 
-def status(as_json: AsJson = False) -> None:
-    """Show the control plane's processes on this machine (not the jobs'). Exit code 0 when it runs, 3 when it does not.
-
-    Example: perdure status --json
-    """
+def status(json: given.Json = None, output: given.Output = None) -> None:
+    """Show the control plane's processes on this machine, not the jobs'. Exit code 0 when it runs, 3 when not."""
     from perdure.local import home, report
 
     found = report.describe(home.locate(os.environ))
-    _show(found, as_json)
+    out = Out.of(json, output)
+    if out.is_table:
+        _table(found)
+    else:
+        out.one(found, STATUS)
     raise typer.Exit(Exit.OK if found["running"] else Exit.NOT_FOUND)
 
 
-def _up_detached(place: "Home", wanted: "Ports", as_json: bool) -> None:
+def _up_detached(place: "Home", wanted: "Ports", out: Out) -> None:
     from perdure.local import launch, report
 
     try:
@@ -95,10 +95,10 @@ def _up_detached(place: "Home", wanted: "Ports", as_json: bool) -> None:
     except KeyboardInterrupt:
         print("It goes on starting in the background; see perdure status, perdure down.", file=sys.stderr, flush=True)
         raise
-    _show(report.describe(place), as_json)
+    _ready(report.describe(place), out)
 
 
-def _up_here(place: "Home", wanted: "Ports", as_json: bool) -> None:
+def _up_here(place: "Home", wanted: "Ports", out: Out) -> None:
     from rich.console import Console
 
     from perdure.local import launch, report, view
@@ -109,18 +109,23 @@ def _up_here(place: "Home", wanted: "Ports", as_json: bool) -> None:
         def on_change(state: "State") -> None:
             nonlocal told
             follow(state)
-            if as_json and not told and state.phase == "ready":
+            if not out.is_table and not told and state.phase == "ready":
                 told = True
-                _show(report.describe(place), as_json)
+                _ready(report.describe(place), out)
 
         clean = launch.run_here(place, wanted, os.environ, on_change)
     raise typer.Exit(Exit.OK if clean else Exit.SERVER)
 
 
-def _show(found: dict[str, Any], as_json: bool) -> None:
-    if as_json:
-        print(json.dumps(found), flush=True)
-        return
+def _ready(found: dict[str, Any], out: Out) -> None:
+    """Say where the control plane is; as one line where it is JSON, since `up` goes on after it."""
+    if out.is_table:
+        _table(found)
+    else:
+        out.stream([found], STATUS)
+
+
+def _table(found: dict[str, Any]) -> None:
     from perdure.cli import terminal
     from perdure.local import view
 

@@ -1,5 +1,6 @@
 """Everything a test of the API needs: the application, its stand-ins, keys, and short ways to ask."""
 
+import hashlib
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
@@ -127,7 +128,7 @@ class World:
         row = self.row(job)
         key = f"{row.tenant}/{row.project}/jobs/{job}/artifacts/1/{path}"
         self.blobs.stored[key] = body
-        record = ArtifactRecord(path=path, bytes=len(body), sha256="0" * 64, object_key=key)
+        record = ArtifactRecord(path=path, bytes=len(body), sha256=hashlib.sha256(body).hexdigest(), object_key=key)
         with session(self.engine) as active:
             artifacts.record(active, active.merge(row, load=True), 1, [record], self.clock.now())
 

@@ -170,11 +170,3 @@ def test_the_client_sends_what_the_api_describes(operation: str) -> None:
 def test_what_can_be_asked_of_a_run_can_be_asked_by_its_id_too() -> None:
     own = {name: verb.make for name, verb in vars(RunVerbs).items() if isinstance(verb, OwnVerb | OwnIterate)}
     assert {make.__name__ for make in own.values()} <= {make.__name__ for make in methods().values()}
-
-
-@pytest.mark.parametrize("path", sorted(commands()))
-def test_every_help_has_an_example(path: str) -> None:
-    command = commands()[path]
-    assert "Example:" in command.help
-    for example in getattr(command, "examples", ()):
-        assert f"perdure {path}" in example

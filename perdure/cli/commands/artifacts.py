@@ -18,7 +18,9 @@ FilePath = Annotated[str, typer.Argument(metavar="PATH", help="Path of the artif
 
 def register(app: typer.Typer) -> None:
     """Add the noun to `perdure jobs`."""
-    artifacts = group(app, "artifacts", "Files that a job left in its artifacts folder.")
+    artifacts = group(
+        app, "artifacts", "Files that a job left in its artifacts folder.", "perdure jobs artifacts list digits"
+    )
     command(artifacts, "list", "perdure jobs artifacts list digits --json path,sha256", shows="ArtifactView")(list_)
     command(artifacts, "get", "perdure jobs artifacts get digits model/weights.npz --to weights.npz")(get)
     command(artifacts, "delete", "perdure jobs artifacts delete digits model/weights.npz -y")(delete)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated
 
@@ -10,7 +11,7 @@ import typer
 
 from perdure import __version__
 from perdure.cli import options as given
-from perdure.cli.output import Format, Out
+from perdure.cli.output import Out, Shape
 from perdure.cli.verb import command
 
 PROGRAM = "perdure"
@@ -28,7 +29,7 @@ def register(app: typer.Typer) -> None:
     command(app, "errors", "perdure errors PD-2004", "perdure errors --json code,title", shows="ErrorCodeView")(errors)
     command(app, "completion", "source <(perdure completion bash)")(completion)
     command(app, "metrics", "perdure metrics")(metrics)
-    command(app, "version", "perdure version --server")(version)
+    command(app, "version", "perdure version --server", "perdure version --json")(version)
 
 
 def errors(
@@ -66,6 +67,7 @@ def metrics(project: given.Project = None) -> None:
 
 def version(
     server: Annotated[bool, typer.Option("--server", help="Also ask the API for its version.")] = False,
+    json: given.Json = None,
     output: given.Output = None,
 ) -> None:
     """Print the version of the client, and with --server that of the control plane."""
@@ -75,12 +77,14 @@ def version(
 
         with session.client(None) as client:
             found |= {"server": client.system.version().version, "url": client.target.url}
-    if output in (None, Format.TABLE, Format.NAME):
-        print("\n".join(f"{PROGRAM if name == 'client' else name} {value}" for name, value in found.items()))
-        return
-    from perdure.cli import output as forms
+    Out.of(json, output).one(found, VERSION)
 
-    forms.plain(found, output)
+
+def _versions(found: Mapping[str, str]) -> str:
+    return "\n".join(f"{PROGRAM if name == 'client' else name} {value}" for name, value in found.items())
+
+
+VERSION = Shape(columns=(), name=lambda found: found["client"], text=_versions)
 
 
 def prepare_completion() -> None:

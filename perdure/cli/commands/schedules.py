@@ -12,7 +12,7 @@ from perdure.cli.verb import command, group
 
 def register(app: typer.Typer) -> None:
     """Add the noun."""
-    noun = group(app, "schedules", "Jobs that are submitted by the clock.")
+    noun = group(app, "schedules", "Jobs that are submitted by the clock.", "perdure schedules list")
     command(noun, "create", "perdure schedules create -f nightly.yaml --dry-run", shows="ScheduleView")(create)
     command(noun, "list", "perdure schedules list", shows="ScheduleView")(list_)
     command(noun, "show", "perdure schedules show nightly", shows="ScheduleView")(show)

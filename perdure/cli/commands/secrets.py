@@ -19,7 +19,8 @@ FromFile = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the noun."""
-    secrets = group(app, "secrets", "Values that jobs use by name. They go in and never come out.")
+    text = "Values that jobs use by name. They go in and never come out."
+    secrets = group(app, "secrets", text, "perdure secrets create hub-token --from-file token.txt")
     command(secrets, "create", 'printf %s "$TOKEN" | perdure secrets create hub-token', shows="SecretView")(create)
     command(secrets, "list", "perdure secrets list", shows="SecretView")(list_)
     command(secrets, "rotate", "perdure secrets rotate hub-token --from-file token.txt", shows="SecretView")(rotate)

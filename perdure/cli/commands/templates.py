@@ -16,7 +16,7 @@ Version = Annotated[int | None, typer.Option(min=1, help="Which version; the new
 
 def register(app: typer.Typer) -> None:
     """Add the noun."""
-    templates = group(app, "templates", "Jobs with parameters.")
+    templates = group(app, "templates", "Jobs with parameters.", "perdure templates list")
     command(templates, "create", "perdure templates create -f finetune.yaml", shows="TemplateView")(create)
     command(templates, "list", "perdure templates list", shows="TemplateView")(list_)
     command(templates, "show", "perdure templates show finetune", shows="TemplateView")(show)
