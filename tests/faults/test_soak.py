@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path) -> None:
     auditor = Auditor(tmp_path / "marks")
     with running_stack(tmp_path / "home", PERDURE_HEARTBEAT="3s") as stack:
-        killer = Killer(stack, auditor, SEED, PAUSE)
+        killer = Killer(stack, auditor, SEED, PAUSE, most=JOBS // 10)
         killer.start()
         with ThreadPoolExecutor(AT_ONCE) as pool:
             ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans()))

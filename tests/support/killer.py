@@ -19,9 +19,12 @@ VICTIMS = (*CONTROL_PLANE, *JOB_SIDE)
 
 
 class Killer(Thread):
-    """Kills until `done` is set: always a kind that was hit least, so that none goes unhit."""
+    """Kills until `done` is set or `most` of each kind are dead: always a kind that was hit least, so none goes unhit.
 
-    def __init__(self, stack: Stack, auditor: Auditor, seed: int, pause: tuple[float, float]) -> None:
+    A part of the control plane is killed when all of it serves: one that never comes back to its work tests nothing.
+    """
+
+    def __init__(self, stack: Stack, auditor: Auditor, seed: int, pause: tuple[float, float], most: int) -> None:
         super().__init__(name="killer", daemon=True)
         self.kills: Counter[str] = Counter()
         self.phases: Counter[tuple[str, str]] = Counter()  # (victim, phase of a job at that moment)
@@ -31,6 +34,7 @@ class Killer(Thread):
         self._auditor = auditor
         self._random = random.Random(seed)
         self._pause = pause
+        self._most = most
 
     def by_phase(self) -> dict[str, dict[str, int]]:
         """How many kills of each kind met jobs in each phase."""
@@ -43,6 +47,8 @@ class Killer(Thread):
         try:
             while not self.done.wait(self._random.uniform(*self._pause)):
                 least = min(self.kills[victim] for victim in VICTIMS)
+                if least >= self._most:
+                    return
                 candidates = [victim for victim in VICTIMS if self.kills[victim] <= least]
                 self._kill(self._random.choice(candidates))
         except BaseException as error:  # a killer that died unseen would make the soak a walk in the park
@@ -51,6 +57,8 @@ class Killer(Thread):
     def _kill(self, victim: str) -> None:
         phases = self._phases()
         if victim in CONTROL_PLANE:
+            if not self._stack.is_ready():
+                return
             self._stack.process(victim).kill()
         elif not self._kill_of_job(victim):
             return  # nothing of the kind lives just now: the next round asks again

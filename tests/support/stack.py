@@ -78,6 +78,13 @@ class Stack:
 
         return eventually(found, 30, f"a process named {name}")
 
+    def is_ready(self) -> bool:
+        """Whether every part of the control plane serves, by its own account."""
+        try:
+            return bool(json.loads((self.home / "state.json").read_text())["phase"] == "ready")
+        except FileNotFoundError:
+            return False
+
     def client(self) -> httpx.Client:
         token = (self.home / "admin.token").read_text().strip()
         return httpx.Client(
