@@ -53,13 +53,14 @@ class RunWatcher:
         self._sizes: dict[str, int] = {}  # job -> size of its progress file when it was last read
         self._seen: dict[str, Signature] = {}  # job -> its checkpoint folders when they were last judged
         self._ranks: dict[str, Evidence] = {}  # job -> what its ranks were seen to be, as it was last written
+        self._faults: dict[str, str] = {}  # job -> why it could not be looked at, as it was last told
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until `stop` is set."""
         while not stop.is_set():
             try:
                 await asyncio.to_thread(self.sweep)
-            except (SQLAlchemyError, PortError, OSError) as error:
+            except SQLAlchemyError as error:
                 log.warning("run folders could not be watched this time: %s", error)
             try:
                 await asyncio.wait_for(stop.wait(), PERIOD)
@@ -67,20 +68,33 @@ class RunWatcher:
                 continue
 
     def sweep(self) -> None:
-        """Look at every running job once."""
+        """Look at every running job once. One that cannot be looked at keeps no other from it."""
         running = self._running()
         present = {row.id for row in running}
-        memories: tuple[dict[str, Any], ...] = (self._sizes, self._seen, self._ranks)
+        memories: tuple[dict[str, Any], ...] = (self._sizes, self._seen, self._ranks, self._faults)
         for memory in memories:
             for job in memory.keys() - present:
                 del memory[job]
         for row in running:
-            ref = _ref(row)
-            self._evidence(row, ref)
-            folder = self._runtime.run_folder(ref)
-            if folder is not None:
-                self._progress(row, folder / PROGRESS_FILE)
-                self._checkpoints(row, ref, folder / CHECKPOINT_FOLDER)
+            try:
+                self._look(row)
+                self._faults.pop(row.id, None)
+            except (PortError, OSError, ValueError) as error:  # ValueError: a document that this version cannot read
+                self._complain(row, error)
+
+    def _look(self, row: JobRow) -> None:
+        ref = _ref(row)
+        self._evidence(row, ref)
+        folder = self._runtime.run_folder(ref)
+        if folder is not None:
+            self._progress(row, folder / PROGRESS_FILE)
+            self._checkpoints(row, ref, folder / CHECKPOINT_FOLDER)
+
+    def _complain(self, row: JobRow, error: Exception) -> None:
+        """Once per fault: the next look is a second away."""
+        if self._faults.get(row.id) != str(error):
+            self._faults[row.id] = str(error)
+            log.warning("a run folder cannot be watched: %s", error, extra={"job": row.id})
 
     def _running(self) -> Sequence[JobRow]:
         with reading(self._engine) as session:

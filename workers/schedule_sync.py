@@ -6,10 +6,9 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from activities.effects import effect
 from activities.job import utc_now
@@ -62,8 +61,12 @@ class ScheduleSync:
         for key, generation in changed.items():
             try:
                 await self._tell(key)
-            except ValidationError as error:
+            except ValueError as error:  # pydantic's too
                 log.error("schedule %s cannot be read, so it does not fire: %s", "/".join(key), error)
+            except RPCError as error:
+                if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                    raise
+                log.error("schedule %s is refused by the engine, so it does not fire: %s", "/".join(key), error)
             self._told[key] = generation
         return len(changed)
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Engine, select
 from temporalio.client import Client, ScheduleRange, ScheduleState
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 from temporalio.worker import Worker
 
 from activities.adapters.schedule_runs import SqlScheduleRuns
@@ -280,6 +280,29 @@ async def test_the_loop_goes_on_while_the_engine_is_away(engine: Engine, tick: T
     stop.set()
     await loop
     assert told == [tick.schedule]
+
+
+async def test_a_schedule_that_the_engine_refuses_keeps_no_other_from_being_told(engine: Engine, caplog: Any) -> None:
+    names = ("a-first", "b-second", "c-third")
+    for name in names:
+        store(engine, Tick(tenant="acme", project="default", schedule=name), schedule(cron=["@daily"]))
+    told: list[str] = []
+
+    class Backend(TemporalSchedules):
+        def __init__(self) -> None:
+            pass
+
+        async def apply(self, tick: Tick, wanted: Schedule, *, paused: bool) -> None:
+            if tick.schedule == "a-first":
+                raise RPCError("no such zone", RPCStatusCode.INVALID_ARGUMENT, b"")
+            if tick.schedule == "b-second":
+                raise ValueError("not a calendar")
+            told.append(tick.schedule)
+
+    sync = ScheduleSync(engine, Backend())
+    assert [await sync.sweep(), await sync.sweep()] == [3, 0]
+    assert told == ["c-third"]
+    assert [record.levelname for record in caplog.records if "does not fire" in record.message] == ["ERROR", "ERROR"]
 
 
 def test_a_repeated_tick_is_the_same_row(engine: Engine, tick: Tick) -> None:
