@@ -25,6 +25,7 @@ MANIFEST = re.compile(r"manifest-(\d{1,9})\.json", re.ASCII)
 REMOVING = ".removing"
 LARGEST_MANIFEST = 64 * 1024**2
 MOST_PROBLEMS = 4
+LONGEST_PROBLEM = 300  # characters: paths in a manifest are as long as the job likes
 
 
 def judge(run_folder: Path, cache: DigestCache | None = None) -> list[CheckpointRecord]:
@@ -182,7 +183,8 @@ def _sizes(folder: Path) -> list[int]:
 
 def _sentence(problems: list[str]) -> str:
     more = len(problems) - MOST_PROBLEMS
-    return "; ".join(problems[:MOST_PROBLEMS]) + (f"; and {more} more" if more > 0 else "")
+    named = (problem[:LONGEST_PROBLEM] for problem in problems[:MOST_PROBLEMS])
+    return "; ".join(named) + (f"; and {more} more" if more > 0 else "")
 
 
 def _take_away(folder: Path) -> None:

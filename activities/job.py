@@ -26,9 +26,10 @@ from definitions.facts import (
 from definitions.job_state import JobState
 from definitions.states import Phase
 from definitions.wire import Wire
+from policies.checkpoints import deciding
 from policies.failure import first_failure
 from policies.job_steps import attempt_launch
-from policies.lifecycle import advance, moment
+from policies.lifecycle import PROBLEMS_NOTED, advance, moment
 from policies.retention import to_prune
 
 
@@ -173,7 +174,8 @@ def entry(state: JobState, collected: Collected | None = None) -> JournalEntry:
 
 
 def slim(collected: Collected) -> Collected:
-    """Leave out what only the store needs, so that a gang of a thousand ranks fits into the workflow's history.
+    """Leave out what only the store needs, so that what a job left fits into the workflow's history, whatever it was:
+    a gang of a thousand ranks, every checkpoint of a month, a problem with each of many thousand files.
 
     Nothing that a policy reads is touched: the first failing rank keeps its last lines.
     """
@@ -182,8 +184,15 @@ def slim(collected: Collected) -> Collected:
         rank if cause is not None and rank.rank == cause.rank else rank.model_copy(update={"last_lines": ()})
         for rank in collected.observation.ranks
     )
-    observation = collected.observation.model_copy(update={"ranks": ranks})
-    return collected.model_copy(update={"observation": observation, "artifact_files": ()})
+    return collected.model_copy(
+        update={
+            "observation": collected.observation.model_copy(update={"ranks": ranks}),
+            "checkpoints": tuple(one.model_copy(update={"metrics": {}}) for one in deciding(collected.checkpoints)),
+            "progress": None,
+            "artifact_files": (),
+            "problems": collected.problems[:PROBLEMS_NOTED],
+        }
+    )
 
 
 def recorded(state: JobState) -> Recorded:

@@ -123,8 +123,13 @@ def attempt_token(seed: str, number: int) -> str:
 
 
 def attempt_launch(state: JobState) -> AttemptLaunch:
-    """What the runtime is given for the current attempt. The deadline counts from the start of the attempt."""
+    """What the runtime is given for the current attempt. The deadline counts from the start of the attempt.
+
+    The other job's checkpoint is needed only to start from: once the job has a later one of its own, that one may have
+    been pruned, and the other job deleted.
+    """
     assert state.ref is not None
+    seed = state.launch.seed_checkpoint
     return state.launch.model_copy(
         update={
             "ref": state.ref,
@@ -132,6 +137,7 @@ def attempt_launch(state: JobState) -> AttemptLaunch:
             "avoid_nodes": state.avoid_nodes,
             "resume_from": state.resume_from,
             "resume_step": state.resume_step,
+            "seed_checkpoint": seed if seed is not None and seed.folder == state.resume_from else None,
         }
     )
 

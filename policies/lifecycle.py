@@ -167,9 +167,11 @@ def _remember(state: JobState, collected: Collected, judgement: Judgement, now: 
         last_lines=judgement.last_lines,
         counted=False,
     )
+    # Nothing is decided from earlier attempts' last lines, and a hundred times twenty would not fit into a history.
+    earlier = tuple(attempt.model_copy(update={"last_lines": ()}) for attempt in state.attempts)
     return state.model_copy(
         update={
-            "attempts": (*state.attempts, summary)[-100:],
+            "attempts": (*earlier, summary)[-100:],
             "used": state.used + (ended - started),
             "exit_code": judgement.exit_code,
             "attempt_started_at": None,

@@ -6,8 +6,10 @@ from temporalio.exceptions import ApplicationError
 from activities.job import current_attempt, port_errors, slim
 from activities.ports import PortError
 from definitions.attempt import ArtifactRecord, Collected
+from definitions.facts import AttemptCollected, Observed
+from definitions.progress import ProgressNow
 from policies.failure import judge
-from tests.support.jobs import ended, new_state, observed, rank, started
+from tests.support.jobs import NOW, after, checkpoint, ended, new_state, observed, rank, started
 
 LINES = tuple(f"{number:02d} " + "x" * 120 for number in range(20))
 LARGEST_PAYLOAD = 512 * 1024  # bytes from which on the engine's client warns
@@ -24,6 +26,27 @@ def test_the_evidence_of_a_thousand_ranks_fits_into_a_history_and_says_the_same(
     assert len(handed_on.model_dump_json()) < LARGEST_PAYLOAD
     assert judge(handed_on.observation) == judge(whole.observation)
     assert handed_on.artifacts == 5000
+
+
+def test_whatever_a_job_left_fits_into_a_history_and_decides_the_same() -> None:
+    running = started(new_state())
+    killed = rank(0, exit_code=None, signal=9, last_lines=LINES)
+    seen = observed(running, killed)
+    points = [checkpoint(step, metrics={f"m{n}": 0.5 for n in range(20)}) for step in range(5000)]
+    points += [checkpoint(9000 + n, complete=False, problem="p" * 1200) for n in range(500)]
+    whole = Collected(
+        observation=seen,
+        checkpoints=tuple(points),
+        reached_step=9500,
+        progress=ProgressNow(step=9500, at=NOW, metrics={f"metric-{n}": 0.5 for n in range(50_000)}),
+        problems=tuple(f"link-{n}: left out, it is a link" for n in range(50_000)),
+    )
+    handed_on = slim(whole)
+    assert len(handed_on.model_dump_json()) < 64 * 1024
+    collecting = after(running, Observed(observation=seen))
+    both = [after(collecting, AttemptCollected(attempt=1, collected=each)) for each in (whole, handed_on)]
+    assert both[0] == both[1]
+    assert both[0].resume_step == 4999
 
 
 @pytest.mark.parametrize("permanent", [True, False])

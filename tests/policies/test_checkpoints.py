@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from definitions.attempt import CheckpointRecord
 from definitions.job_state import CheckpointRules
-from policies.checkpoints import age_order, explain_resume, resume_point
+from policies.checkpoints import MOST_NAMED, age_order, deciding, explain_resume, resume_point
 from policies.retention import to_prune
 
 TOKENS = ["a" * 32, "b" * 32, "c" * 32]
@@ -138,3 +138,18 @@ def test_no_rules_remove_the_resume_point_the_last_ones_or_what_is_being_written
 def test_pruning_twice_removes_nothing_more(there: list[CheckpointRecord], chosen: CheckpointRules) -> None:
     pruned = to_prune(there, chosen)
     assert to_prune([r for r in there if r.folder not in pruned], chosen) == ()
+
+
+@given(there=records)
+def test_the_few_records_that_decide_say_the_same_as_all(there: list[CheckpointRecord]) -> None:
+    few = deciding(there)
+    assert bool(few) == bool(there)
+    assert resume_point(few) == resume_point(there)
+    assert explain_resume(few) == explain_resume(there)
+
+
+def test_of_many_broken_checkpoints_the_newest_are_named() -> None:
+    broken = [record(step, complete=False, problem="cut") for step in range(1, 101)]
+    told = explain_resume([record(0), *broken])
+    assert told.count("is incomplete") == MOST_NAMED
+    assert "step 100 is incomplete" in told

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from definitions.attempt import AttemptObservation, Collected, RankState, StoppedBy
+from definitions.attempt import AttemptObservation, Collected, RankState, SeedCheckpoint, StoppedBy
 from definitions.facts import (
     AttemptCollected,
     CollectCommand,
@@ -74,6 +74,18 @@ def test_a_job_that_wants_no_resume_begins_anew() -> None:
     rules = CheckpointRules(resume=False)
     failed = ended(started(new_state(checkpoints=rules)), rank(0, **KILLED), checkpoints=(checkpoint(10),))
     assert attempt_launch(after(failed, TimerFired(), at=due(failed))).resume_from is None
+
+
+def test_the_other_jobs_checkpoint_is_asked_for_only_to_start_from() -> None:
+    """Later it may have been pruned here, and the other job deleted: that must not end a job which has its own."""
+    seed = SeedCheckpoint(job="other", folder=checkpoint(5, token="o").folder, step=5)
+    state = new_state(resume_from=seed.folder, resume_step=5, launch={"seed_checkpoint": seed})
+    first = started(state)
+    assert attempt_launch(first).seed_checkpoint == seed
+    nothing_saved = ended(first, rank(0, **KILLED), checkpoints=(checkpoint(5, token="o"),))
+    assert attempt_launch(nothing_saved).seed_checkpoint == seed
+    saved = ended(first, rank(0, **KILLED), checkpoints=(checkpoint(10),))
+    assert (attempt_launch(saved).seed_checkpoint, attempt_launch(saved).resume_step) == (None, 10)
 
 
 def test_a_timer_that_fires_early_starts_nothing() -> None:

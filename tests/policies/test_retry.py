@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from definitions.facts import AttemptSummary
+from definitions.facts import AttemptSummary, Launched, TimerFired
 from definitions.job_state import RetryRules
 from definitions.states import FailureClass
 from policies.retry import SAME_FAILURE_LIMIT, TABLE, UNCOUNTED_LIMIT, decide, delay_before
-from tests.support.jobs import NOW, new_state
+from tests.support.jobs import NOW, after, due, ended, new_state, rank, started
 
 SIGNAL = {"failure": FailureClass.SIGNAL, "signal": 9, "nodes": ("n1",)}
 
@@ -138,3 +138,16 @@ def test_no_sequence_of_failures_is_retried_for_ever(failures: Any) -> None:
         retried += 1
     assert used <= RetryRules().limit
     assert retried <= RetryRules().limit + UNCOUNTED_LIMIT
+
+
+def test_the_state_of_a_job_with_very_many_attempts_stays_small() -> None:
+    state = new_state(retry=RetryRules(limit=1000, classes={FailureClass.USER_ERROR: 1000}))
+    lines = tuple("\x1b[1m" * 100 for _ in range(20))
+    state = started(state)
+    for number in range(150):
+        failed = ended(state, rank(0, exit_code=1, last_lines=lines), reached_step=number)
+        assert failed.attempts[-1].last_lines == lines
+        state = after(failed, TimerFired(), Launched(attempt=failed.attempt + 1, at=NOW), at=due(failed))
+        state = state.model_copy(update={"events": ()})
+    assert state.attempt == 151
+    assert len(state.model_dump_json()) < 256 * 1024
