@@ -79,16 +79,17 @@ class RuntimeActivities:
     def launch(self, work: StateWork) -> LaunchResult:
         """Start every rank of the current attempt, or none.
 
-        Safe to repeat: the attempt's ref is the launch's identity, and the journal's writes are keyed.
+        Safe to repeat: the attempt's ref is the launch's identity, and the journal's writes are keyed. A job that is to
+        stop breaks in; what has been started by then is ended when the attempt is collected.
         """
         with beating(), port_errors():
-            with effect("record-starting"):
+            with effect("record-starting"), uninterrupted():
                 self._journal.write(entry(work.state))
             with effect("launch"):
                 self._runtime.launch(attempt_launch(work.state))
             fact = Launched(attempt=work.state.attempt, at=self._now())
             running = advance(work.state, fact, fact.at).state
-            with effect("record-running"):
+            with effect("record-running"), uninterrupted():
                 self._journal.write(entry(running))
         return LaunchResult(fact=fact, recorded=recorded(running))
 
@@ -212,6 +213,16 @@ def current_attempt(state: JobState) -> AttemptSummary | None:
         from_step=state.launch_from_step,
         reason=state.reason,
     )
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Let a cancellation break in only afterwards: within a write it could leave a lock of the database's taken."""
+    if not activity.in_activity():
+        yield
+        return
+    with activity.shield_thread_cancel_exception():
+        yield
 
 
 @contextmanager

@@ -61,7 +61,7 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
         case Phase.STARTING, Launched() if fact.attempt == state.attempt:
             ranks = state.launch.ranks
             return move(state, Phase.RUNNING, "running" if ranks == 1 else f"all {ranks} ranks are running", now)
-        case Phase.STARTING, LaunchFailed() if fact.attempt == state.attempt:
+        case ((Phase.STARTING | Phase.SUSPENDING | Phase.CANCELLING), LaunchFailed()) if fact.attempt == state.attempt:
             return _launch_failed(state, fact, now)
         case ((Phase.RUNNING | Phase.SUSPENDING | Phase.CANCELLING), Observed()):
             return _observed(state, fact.observation, now)

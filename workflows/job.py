@@ -1,9 +1,10 @@
 """A job's workflow: it waits for facts, asks the policy, carries out the answer. It decides nothing itself.
 
-`run` is the single writer of the state: handlers only queue. What an activity returns is the next fact, taken before
+`_live` is the single writer of the state: handlers only queue. What an activity returns is the next fact, taken before
 all others, so that the activity's record and the workflow's decision are made from the same state.
 """
 
+import asyncio
 from collections import deque
 
 from temporalio import workflow
@@ -34,14 +35,17 @@ with workflow.unsafe.imports_passed_through():
         Requested,
         StopCommand,
         TimerFired,
+        Verb,
     )
     from definitions.job_state import JobInput, JobState, RequestOutcome
     from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
     from definitions.states import Phase
-    from policies.job_steps import Decision
+    from policies.job_steps import SYSTEM, Decision
     from policies.lifecycle import advance, begin, moment, poll_interval
     from policies.requests import refusal
     from workflows import options
+
+STOP_ENDS_LAUNCH = "stop-ends-launch"  # a patch: workflows that began without it replay without it
 
 
 @workflow.defn
@@ -60,15 +64,24 @@ class JobWorkflow:
 
     @workflow.run
     async def run(self, start: JobInput) -> JobState:
+        """Live. The engine's own cancel (its Web UI has a button) reaches this task alone, and asks what a person's
+        cancel asks: a job whose workflow just ended would run on with nobody to collect it."""
+        life = asyncio.ensure_future(self._live(start))
+        while True:
+            try:
+                return await asyncio.shield(life)
+            except asyncio.CancelledError:
+                if life.done():
+                    raise
+                self._facts.append(_engines_cancel())
+
+    async def _live(self, start: JobInput) -> JobState:
         if self._state.phase is Phase.PENDING:
-            await self._carry_out(begin(self._state, workflow.now(), suspended=start.suspended))
+            await self._carry_out(self._adopt(begin(self._state, workflow.now(), suspended=start.suspended)))
         else:
             self._show()
         while not self._state.phase.is_final:
-            fact = await self._next_fact()
-            if isinstance(fact, Requested):
-                self._answers[fact.request_id] = refusal(self._state, fact)
-            await self._carry_out(advance(self._state, fact, moment(fact, workflow.now())))
+            await self._carry_out(self._take_in(await self._next_fact()))
             self._continue_if_long()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._state
@@ -118,9 +131,19 @@ class JobWorkflow:
     def _waiting_for(self) -> str:
         return "back-off before the next attempt" if self._state.wake_at is not None else "safety poll"
 
-    async def _carry_out(self, decision: Decision) -> None:
-        """Do what a decision asks for, and what the facts that this brings ask for in turn."""
-        commands = self._adopt(decision)
+    def _take_in(self, fact: Fact) -> deque[Command]:
+        """Decide about a fact; a request's handler is told whether it was granted."""
+        if isinstance(fact, Requested):
+            self._answers[fact.request_id] = refusal(self._state, fact)
+        return self._adopt(advance(self._state, fact, moment(fact, workflow.now())))
+
+    def _adopt(self, decision: Decision) -> deque[Command]:
+        self._state = decision.state
+        self._show()
+        return deque(decision.commands)
+
+    async def _carry_out(self, commands: deque[Command]) -> None:
+        """Do what was decided, and what the facts that this brings ask for in turn."""
         done: Recorded | None = None
         while commands:
             command = commands.popleft()
@@ -130,15 +153,23 @@ class JobWorkflow:
             if isinstance(answer, LaunchResult | CollectResult | Recorded):
                 done = answer if isinstance(answer, Recorded) else answer.recorded
             fact = answer.fact if isinstance(answer, LaunchResult | CollectResult) else answer
+            if isinstance(fact, LaunchFailed) and self._stop_asked() is not None and workflow.patched(STOP_ENDS_LAUNCH):
+                commands.extend(self._take_stop())
             if fact is not None and not isinstance(fact, Recorded):
-                commands.extend(self._adopt(advance(self._state, fact, moment(fact, workflow.now()))))
+                commands.extend(self._take_in(fact))
             if self._is_recorded(done):
                 self._state = self._state.model_copy(update={"events": ()})
 
-    def _adopt(self, decision: Decision) -> deque[Command]:
-        self._state = decision.state
-        self._show()
-        return deque(decision.commands)
+    def _stop_asked(self) -> Requested | None:
+        """A request that waits and is to end the attempt that is being launched."""
+        stops = (Verb.CANCEL, Verb.SUSPEND)
+        return next((fact for fact in self._facts if isinstance(fact, Requested) and fact.verb in stops), None)
+
+    def _take_stop(self) -> deque[Command]:
+        request = self._stop_asked()
+        assert request is not None
+        self._facts.remove(request)
+        return self._take_in(request)
 
     def _is_recorded(self, done: Recorded | None) -> bool:
         return done is not None and done.phase is self._state.phase
@@ -158,11 +189,14 @@ class JobWorkflow:
                 return await self._short(command)
 
     async def _launch(self) -> LaunchResult | LaunchFailed:
+        """A launch that fails again and again is given up when the job is to stop, not after its hour."""
         settings = self._settings(options.launch(self._input.heartbeat), "launch", self._input.queue)
+        launch = workflow.start_activity_method(RuntimeActivities.launch, StateWork(state=self._state), **settings)
+        await workflow.wait_condition(lambda: launch.done() or self._stop_asked() is not None)
+        if not launch.done() and workflow.patched(STOP_ENDS_LAUNCH):
+            launch.cancel()
         try:
-            return await workflow.execute_activity_method(
-                RuntimeActivities.launch, StateWork(state=self._state), **settings
-            )
+            return await launch
         except ActivityError as error:
             message, permanent = _cause(error)
             return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), permanent=permanent, message=message)
@@ -226,6 +260,11 @@ class JobWorkflow:
             return
         if workflow.info().is_continue_as_new_suggested():
             workflow.continue_as_new(self._input.model_copy(update={"state": self._state}))
+
+
+def _engines_cancel() -> Requested:
+    why = "cancelled in the workflow engine"
+    return Requested(verb=Verb.CANCEL, request_id="engine", actor=SYSTEM, reason=why, at=workflow.now())
 
 
 def _cause(error: ActivityError) -> tuple[str, bool]:

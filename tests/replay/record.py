@@ -19,7 +19,8 @@ from definitions.facts import Verb
 from definitions.job_state import JobState, RetryRules
 from definitions.states import Phase
 from tests.support.jobs import asked, checkpoint, new_state, rank
-from tests.support.scripted import Running, Script, job_on_engine
+from tests.support.polling import eventually_async
+from tests.support.scripted import NeverLaunches, Running, Script, job_on_engine
 from tests.support.temporal import running_temporal
 from workers.leave import leave
 from workflows.job import JobWorkflow
@@ -77,6 +78,18 @@ async def safety_poll(run: Running) -> None:
     await run.handle.result()
 
 
+async def launch_stopped(run: Running) -> None:
+    await eventually_async(lambda: run.script.launched)
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.CANCEL))
+
+
+async def engine_cancel(run: Running) -> None:
+    await run.until(running(1))
+    await run.handle.cancel()
+    await run.until(lambda state: state.phase is Phase.CANCELLING)
+    await run.attempt_ends()
+
+
 PLAYS: dict[str, tuple[Play, Script]] = {
     "happy": (happy, Script(OK)),
     "retry": (retry, Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})),
@@ -86,6 +99,8 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "continue-as-new": (continue_as_new, Script(*[KILLED] * 11, OK)),
     "launch-refused": (launch_refused, Script("no secret named TOKEN")),
     "safety-poll": (safety_poll, Script(OK)),
+    "launch-stopped": (launch_stopped, NeverLaunches(STOPPED)),
+    "engine-cancel": (engine_cancel, Script(STOPPED)),
 }
 
 

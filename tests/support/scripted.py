@@ -106,6 +106,15 @@ class Script:
         return [self.launch, self.collect, self.stop, self.control, self.poll, self.record]
 
 
+class NeverLaunches(Script):
+    """Each try to launch fails, and might succeed another time: the engine tries for an hour."""
+
+    @activity.defn(name="launch")
+    async def launch(self, work: StateWork) -> LaunchResult:
+        self.launched.append(work.state.attempt)
+        raise ApplicationError("no space left on device", type="PD-3000")
+
+
 class Running:
     """A job's workflow on a real engine, played against a script."""
 
