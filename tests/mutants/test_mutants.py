@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.mutants.catalog import CATALOG, Fault
+from tests.plugin_tally import FILE
 
 pytestmark = [pytest.mark.mutants, pytest.mark.timeout(300)]
 ROOT = Path(__file__).parents[2]
@@ -43,6 +44,7 @@ def test_the_catalog_is_long_enough_and_names_are_unique() -> None:
 
 def run(tree: Path, test: str) -> subprocess.CompletedProcess[str]:
     """Run one test of the copy: `-m pytest` puts the copy first on the path, before the installed tree."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "CI": "false"}
+    inherited = {name: value for name, value in os.environ.items() if name != FILE}  # these runs do not count
+    environment = {**inherited, "PYTHONDONTWRITEBYTECODE": "1", "CI": "false"}
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", test]
     return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, timeout=240, check=False)
