@@ -67,7 +67,8 @@ class Runtime(Protocol):
     """Where attempts run. tests/activities/runtime_contract.py is the suite that every adapter passes."""
 
     def launch(self, launch: AttemptLaunch) -> AttemptObservation:
-        """Start every rank of an attempt, or none. Safe to repeat: an attempt (ref) that was launched is only observed.
+        """Start every rank of an attempt, or none. Safe to repeat: an attempt (ref) that was launched is only observed,
+        and one that was collected is not started again. Earlier attempts of the job that were not collected are first.
 
         Raises PortError(permanent) when the attempt can never start as asked (its code says why).
         """

@@ -2,6 +2,7 @@
 
 import json
 import threading
+import uuid
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -19,6 +20,7 @@ from tests.activities.runtime_world import (
     text_of,
     until_ended,
     until_logged,
+    until_running,
 )
 
 FOREVER = "time.sleep(600)"
@@ -101,6 +103,29 @@ class LaunchContract:
         assert told["PERDURE_ATTEMPT_TOKEN"] == ref.token
         assert told["PERDURE_RESUME_FROM"] == told["PERDURE_RUN_DIR"] + "/checkpoints/step-0000000007.abc"
         assert (told["PERDURE_RESUME_STEP"], told["PERDURE_CHECKPOINT_EVERY"]) == ("7", "300")
+
+    def test_a_later_attempt_never_runs_beside_an_earlier_one(self, world: World) -> None:
+        """Collecting the earlier one may have been given up, before anything of it was ended."""
+        marker = uuid.uuid4().hex
+        first = launch_of(python("print('up')\ntime.sleep(600)", marker))
+        world.runtime.launch(first)
+        until_running(world, first.ref)
+        ref = first.ref.model_copy(update={"number": 2, "token": uuid.uuid4().hex})
+        second = first.model_copy(update={"ref": ref, "argv": python("print('second')")})
+        assert run(world, second).ended
+        assert world.living(marker) == []
+        assert world.runtime.observe(first.ref).ended
+        assert text_of(world, ref) == ["second"]
+        world.runtime.collect(second)
+        world.runtime.forget(ref)
+
+    def test_a_launch_after_the_attempt_was_collected_starts_nothing(self, world: World) -> None:
+        """A try that stood still for so long that everybody had given it up."""
+        launch = launch_of(python("print('up')"))
+        world.runtime.collect(launch)
+        assert world.runtime.launch(launch).ended
+        world.runtime.forget(launch.ref)
+        assert not world.runtime.observe(launch.ref).exists
 
     def test_an_attempt_that_nobody_launched_is_not_there(self, world: World) -> None:
         seen = world.runtime.observe(new_ref())

@@ -1,11 +1,13 @@
 """After the end of an attempt: nothing of it lives on, and what it left is kept where retention rules reach it."""
 
+import contextlib
 import shutil
 import time
 from pathlib import Path
 
 from activities.adapters.local import adoption, ports, requests
-from activities.adapters.local.layout import COLLECTED_FILE, Layout, key, rank_folder
+from activities.adapters.local.launching import read_record
+from activities.adapters.local.layout import COLLECTED_FILE, TEMPORARY, Layout, key, rank_folder
 from activities.adapters.local.observing import Observer, read_collected
 from activities.adapters.local.rank_spec import secret_folder
 from activities.adapters.local.settings import Settings
@@ -16,7 +18,7 @@ from activities.digests import DigestCache
 from activities.effects import crash_point
 from activities.ports import ObjectStore, PortError
 from activities.progress import read_progress
-from definitions.attempt import AttemptLaunch, AttemptObservation, Collected
+from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, Collected
 from definitions.object_keys import artifact_key, log_prefix
 from policies.progress import summarise
 
@@ -51,6 +53,20 @@ class Collector:
             crash_point("local-collect:written")
         self._clear(launch, attempt)
         return collected
+
+    def collect_earlier(self, ref: AttemptRef) -> None:
+        """Collect what was launched of the job before this attempt and never collected, so that two never run at once.
+
+        Collecting was given up then, perhaps before anything was ended. Raises PortError as `collect` does.
+        """
+        for file in sorted(self._layout.active.glob(f"{ref.job}.*")):
+            if file.suffix == TEMPORARY:
+                continue
+            with contextlib.suppress(FileNotFoundError):  # collected meanwhile; or listed, and never launched
+                other = AttemptRef.model_validate_json(file.read_bytes())
+                mine = (other.tenant, other.project, other.job) == (ref.tenant, ref.project, ref.job)
+                if mine and other.number < ref.number:
+                    self.collect(read_record(self._layout.attempt(other)).launch)
 
     def _end(self, launch: AttemptLaunch, attempt: Path) -> AttemptObservation:
         """Wait until no process of the attempt is left, for a bounded time, killing what stays."""

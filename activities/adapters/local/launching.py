@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from activities.adapters.local import ports, workdir
-from activities.adapters.local.layout import LAUNCH_FILE, Layout, key, rank_folder
+from activities.adapters.local.layout import COLLECTED_FILE, LAUNCH_FILE, Layout, key, rank_folder
 from activities.adapters.local.rank_spec import RankSpecs
 from activities.adapters.local.settings import Settings
 from activities.adapters.local.shim import files, gate, identity, receipt
@@ -48,6 +48,8 @@ class Launcher:
             return
         attempt.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._alone(attempt):
+            if (attempt / COLLECTED_FILE).exists():
+                return  # a try that everybody had given up: listed again, it would be looked after for ever
             record = self._record(launch, attempt)
             crash_point("local-launch:recorded")
             if gate.decision(str(attempt)) is not None:

@@ -49,6 +49,7 @@ class LocalRuntime:
 
     def launch(self, launch: AttemptLaunch) -> AttemptObservation:
         with _port_errors():
+            self._collector.collect_earlier(launch.ref)
             self._launcher.launch(launch)
             return self._observer.observe(launch.ref)
 

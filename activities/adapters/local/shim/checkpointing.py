@@ -28,7 +28,10 @@ class CheckpointFirst:
             return True
         control = f"{self._spec.run_folder}/{CONTROL_FILE}"
         if (read_json(control) or {}).get("id") != wanted["id"]:
-            write_json(control, control_request(wanted["id"], checkpoint=True, stop_by=wanted["until"]))
+            try:
+                write_json(control, control_request(wanted["id"], checkpoint=True, stop_by=wanted["until"]))
+            except OSError:
+                return False  # the disk is full, or the job is in the way: asked again at the next look
         while self._acknowledged < self._spec.ranks and self._answered(self._acknowledged, wanted["id"]):
             self._acknowledged += 1
         return self._acknowledged == self._spec.ranks

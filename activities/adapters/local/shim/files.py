@@ -22,7 +22,11 @@ def write_json(path: str, value: dict[str, Any], *, durable: bool = False) -> No
 
 def write(path: str, data: bytes, *, durable: bool = False) -> None:
     temporary = _temporary(path, data, durable=durable)
-    os.rename(temporary, path)
+    try:
+        os.rename(temporary, path)
+    except OSError:
+        os.unlink(temporary)
+        raise
     if durable:
         sync_folder(os.path.dirname(path))
 
