@@ -57,7 +57,7 @@ def submit(opened: httpx.Client, name: str, command: Sequence[str]) -> str:
 def wait(opened: httpx.Client, job: str) -> dict[str, Any]:
     """The job when it is final; long polls, so that no polling interval is part of what is measured."""
     while True:
-        response = opened.get(f"/jobs/{job}/wait", params={"timeout": "30s"}, timeout=60)
+        response = opened.get(f"/jobs/{job}/wait", params={"timeout": 30}, timeout=60)
         response.raise_for_status()
         view: dict[str, Any] = response.json()
         if view["phase"] in FINAL:
@@ -83,6 +83,23 @@ def memory(stack: Stack) -> dict[str, float]:
         if entry["pid"]:
             found[entry["name"]] = round(psutil.Process(entry["pid"]).memory_full_info().pss / 1024**2, 1)
     return {**found, "total": round(sum(found.values()), 1)}
+
+
+def processor(stack: Stack) -> dict[str, float]:
+    """Processor seconds that each process of the control plane has used so far, its ended children's included."""
+    found = {}
+    for entry in stack.status()["processes"]:
+        if entry["pid"]:
+            times = psutil.Process(entry["pid"]).cpu_times()
+            found[entry["name"]] = times.user + times.system
+            found[f"{entry['name']}'s children"] = times.children_user + times.children_system
+    return found
+
+
+def per_job(before: dict[str, float], after: dict[str, float], jobs: int) -> dict[str, float]:
+    """Processor milliseconds per job, by process."""
+    spent = {name: (after[name] - before.get(name, 0.0)) * 1000 / jobs for name in after}
+    return {name: round(value, 1) for name, value in spent.items() if value >= 0.05}
 
 
 def machine() -> dict[str, Any]:

@@ -28,6 +28,7 @@ from store import jobs
 from store.tables import JobRow
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+FIRST_PAUSE, PAUSE_GROWS = 0.05, 1.3  # of a long poll, in seconds: short jobs are not kept waiting for a look
 
 Reader = Annotated[Caller, Depends(Needs(Action.READ, ResourceKind.JOB))]
 Lister = Annotated[Caller, Depends(Needs(Action.LIST, ResourceKind.JOB))]
@@ -163,8 +164,10 @@ async def wait(
     deps = caller.deps
     until = deps.now() + timedelta(seconds=seconds)
     row = await run_in_threadpool(_look, caller, job)
+    pause = FIRST_PAUSE
     while not row.phase.is_final and (left := (until - deps.now()).total_seconds()) > 0:
-        await deps.sleep(min(deps.settings.poll.total_seconds(), left))
+        await deps.sleep(min(pause, left))
+        pause = min(pause * PAUSE_GROWS, deps.settings.poll.total_seconds())
         row = await run_in_threadpool(_look, caller, row.id)  # by id: a name may come to mean a newer job
     return one(job_view(row, deps.settings), "", {"ETag": etag(row)})
 
