@@ -112,9 +112,10 @@ def _conflict(row: JobRow, differences: list[Change]) -> PerdureError:
         PerdureError("PD-2012", f"is {change.before!r}, would be {change.after!r}", where=change.path)
         for change in differences
     ]
+    fields = f"{len(differences)} field{'' if len(differences) == 1 else 's'}"
     return PerdureError(
         "PD-2012",
-        f"job {row.name!r} ({row.id}, {row.phase}) differs in {len(differences)} fields",
+        f"job {row.name!r} ({row.id}, {row.phase}) differs in {fields}",
         errors=shown,
         data={
             "job": row.id,

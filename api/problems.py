@@ -14,6 +14,7 @@ from starlette.types import ExceptionHandler
 
 from definitions.api_system import Problem
 from definitions.errors import PerdureError
+from definitions.spec_errors import sentence
 
 LOG = logging.getLogger("perdure.api")
 MEDIA_TYPE = "application/problem+json"
@@ -70,7 +71,9 @@ def _fault(details: Mapping[str, Any], prefix: str) -> PerdureError:
     if kind == "extra_forbidden":
         return PerdureError("PD-2022", "there is no such field, or it cannot be set", where=where)
     if kind.startswith("PD-"):
-        return PerdureError(kind, str(details["msg"]), where=where, remedy=context.get("fix"))
+        return PerdureError(
+            kind, str(details["msg"]), where=where, remedy=sentence(context["fix"]) if "fix" in context else None
+        )
     return PerdureError("PD-2022", str(details["msg"]).removeprefix("Value error, "), where=where)
 
 

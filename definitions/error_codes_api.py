@@ -144,7 +144,7 @@ register(
     422,
     Exit.USAGE,
     "A field of the request has a value that it cannot have.",
-    "Correct the fields named in `errors`.",
+    "Correct what is named.",
 )
 register(
     "PD-2031",

@@ -51,7 +51,7 @@ def _files(spec: JobSpec) -> Iterator[Conflict]:
 def _size(spec: JobSpec) -> Iterator[Conflict]:
     processes = spec.nodes * spec.processes_per_node
     if processes > MOST_PROCESSES:
-        what = f"{spec.nodes} nodes with {spec.processes_per_node} processes each are {processes} processes"
+        what = f"nodes ({spec.nodes}) times processesPerNode ({spec.processes_per_node}) is {processes} processes"
         yield Conflict("processesPerNode", what, f"stay within {MOST_PROCESSES} in all")
     if spec.elastic and not spec.elastic.min_nodes <= spec.nodes <= spec.elastic.max_nodes:
         what = (

@@ -47,7 +47,7 @@ def logs(
     cursor: Cursor = None,
 ) -> Any:
     """Log lines, oldest first."""
-    query = _query(caller, job, rank, attempt, tail, since, timestamps)
+    query = _query(caller, job, rank, attempt, tail, since, timestamps, follow=False)
     read = read_lines(caller.deps.engine, caller.deps.logs, query, read_place(cursor), limit)
     next_ = None if read.ended else read.cursor or cursor
     return LogPage(items=[line for line, _ in read.lines], next=next_, ended=read.ended)
@@ -69,7 +69,7 @@ async def logs_stream(
     `log` entries, `heartbeat` while idle, `end` when the job has ended and all was sent.
     """
     deps = caller.deps
-    query = await run_in_threadpool(_query, caller, job, rank, attempt, tail, since, timestamps)
+    query = await run_in_threadpool(_query, caller, job, rank, attempt, tail, since, timestamps, follow=True)
     place = read_place(last_event_id)
 
     def look() -> Batch:
@@ -89,9 +89,15 @@ def _query(
     tail: int | None,
     since: datetime | None,
     timestamps: bool,
+    *,
+    follow: bool,
 ) -> LogQuery:
     with caller.reading() as session:
         row = job_row(caller, session, job)
     if rank is not None and rank >= row.ranks:
-        raise PerdureError("PD-2022", f"the job has ranks 0 to {row.ranks - 1}, and no {rank}", where="query.rank")
+        there = f"ranks 0 to {row.ranks - 1}" if row.ranks > 1 else "one rank, 0"
+        raise PerdureError("PD-2022", f"the job has {there}, and no rank {rank}", where="query.rank")
+    if attempt is not None and attempt > row.attempt and (not follow or row.phase.is_final):
+        had = f"{row.attempt} attempt{'' if row.attempt == 1 else 's'}" if row.attempt else "no attempt yet"
+        raise PerdureError("PD-2022", f"the job has had {had}, and no number {attempt}", where="query.attempt")
     return LogQuery(row, rank, attempt, tail, aware(since), timestamps)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from perdure.cli.output import Column, Shape
 from perdure.cli.shapes import ago_now, local, text
@@ -43,6 +45,14 @@ def _calendar(fields: dict[str, Any]) -> str:
     return ", ".join(f"{name} {value}" for name, value in fields.items() if value not in ("*", None))
 
 
+def _there(at: datetime, zone: str) -> str:
+    """A time as the schedule's own zone has it, where this machine knows that zone."""
+    try:
+        return at.astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")
+    except (ZoneInfoNotFoundError, ValueError):
+        return local(at)
+
+
 def schedule_lines(each: Any) -> list[tuple[str, str]]:
     """A schedule with its next runs, as properties."""
     lines = [
@@ -55,7 +65,7 @@ def schedule_lines(each: Any) -> list[tuple[str, str]]:
         ("jitter", each.jitter),
         ("paused", "yes" if each.paused else ""),
         ("owner", f"{each.owner} in project {each.project}"),
-        ("next runs", "\n".join(f"{local(at)} ({ago_now(at)})" for at in each.next_runs)),
+        ("next runs", "\n".join(f"{_there(at, each.time_zone)} ({ago_now(at)})" for at in each.next_runs)),
         ("last jobs", "\n".join(each.last_jobs)),
     ]
     return [(name, text(value)) for name, value in lines]
@@ -67,7 +77,7 @@ SCHEDULE = Shape(
         Column("TIMES", lambda each: " | ".join([*each.cron, *map(_calendar, each.calendars)])),
         Column("TIME ZONE", lambda each: each.time_zone),
         Column("PAUSED", lambda each: "yes" if each.paused else "no"),
-        Column("NEXT", lambda each: ago_now(each.next_runs[0]) if each.next_runs else ""),
+        Column("NEXT", lambda each: ago_now(each.next_runs[0]) if each.next_runs and not each.paused else ""),
         Column("OVERLAP", lambda each: each.overlap),
     ),
     name=lambda each: each.name,

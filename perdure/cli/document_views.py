@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from perdure.cli.humane import count
 from perdure.cli.output import Column, Shape
 
 
@@ -18,7 +19,7 @@ def _diff(found: Any) -> str:
     state = "is live" if found.live else "has ended"
     if not found.changes:
         return f"no difference from job {found.job}, which {state}"
-    lines = [f"{len(found.changes)} differences from job {found.job}, which {state}:"]
+    lines = [f"{count(len(found.changes), 'difference', 'differences')} from job {found.job}, which {state}:"]
     for change in found.changes:
         lines += [f"  {change.path}", f"    - {_value(change.before)}", f"    + {_value(change.after)}"]
     return "\n".join(lines)

@@ -19,9 +19,9 @@ def tell(error: PerdureError) -> int:
 
     headline = Text.assemble((f"error {error.code}: ", "bold red"), terminal.visible(error.detail))
     terminal.console(stderr=True).print(headline, soft_wrap=True)
-    lines = [("where", error.where or ""), ("why", error.why or error.title), ("do", error.remedy)]
+    lines = [("where", _place(error.where)), ("why", error.why or error.title), ("do", error.remedy)]
     for fault in error.errors:
-        place = f"{fault.where}: " if fault.where else ""
+        place = f"{_place(fault.where)}: " if fault.where else ""
         lines.append(("fault", f"{place}{fault.detail} [{fault.code}]\n{fault.remedy}"))
     lines.append(("more", f"perdure errors {error.code}{_page(error)}"))
     tables.properties([(f"  {name}", value) for name, value in lines if value], stderr=True)
@@ -29,7 +29,10 @@ def tell(error: PerdureError) -> int:
 
 
 def usage(error: Any) -> int:
-    """Print a usage error of the command line's own parser."""
+    """Print a usage error of the command line's own parser; the help, when no command was named at all."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        print(error.format_message(), file=sys.stderr)
+        return int(Exit.USAGE)
     told = PerdureError(USAGE, _sentence(error.format_message()), remedy=_hint(error))
     return tell(told)
 
@@ -53,7 +56,13 @@ def _page(error: PerdureError) -> str:
 
 
 def _sentence(message: str) -> str:
-    return message.strip().rstrip(".")
+    return message.strip().rstrip(".").replace("Value error, ", "")
+
+
+def _place(where: str | None) -> str:
+    """Where a fault is, as whoever typed the command knows it: a request's query comes from options of its names."""
+    part, _, name = (where or "").partition(".")
+    return f"--{name}" if part == "query" and name.isidentifier() else where or ""
 
 
 def _hint(error: Any) -> str:

@@ -82,7 +82,7 @@ def follow_logs(run: Run, out: Out) -> None:
     """Print a job's log lines in the form that was asked for, until it has ended."""
     from perdure.cli.shapes import LOG
 
-    lines = run.logs(follow=True, attempt=1)
+    lines = run.logs(follow=True)
     if out.is_table:
         print_logs(lines, ranks=run.view.ranks, timestamps=False)
     else:

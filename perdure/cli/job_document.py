@@ -110,6 +110,14 @@ def check_command(flags: Flags, template: str | None) -> None:
         raise PerdureError(USAGE, detail, where="--template", remedy=remedy)
 
 
+def check_no_template(given: Mapping[str, object]) -> None:
+    """Options about a template mean nothing without one. Raises PerdureError PD-2901."""
+    for option, value in given.items():
+        if value is not None:
+            remedy = "Add --template NAME, or leave the option out; --env sets a variable."
+            raise PerdureError(USAGE, f"{option} is about a template, and none is named", where=option, remedy=remedy)
+
+
 def _env(value: str) -> str | dict[str, str]:
     return {"secret": value.removeprefix(SECRET)} if value.startswith(SECRET) else value
 

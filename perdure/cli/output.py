@@ -32,11 +32,15 @@ class Format(StrEnum):
 
 @dataclass(frozen=True)
 class Column:
-    """A column of a table, and how a cell is made. `style` colours a cell by its text."""
+    """A column of a table, and how a cell is made. `style` colours a cell by its text.
+
+    `spare`: a terminal that is too narrow for all columns goes without this one; the last one goes first.
+    """
 
     heading: str
     cell: Callable[[Any], str]
     style: Callable[[str], str] | None = None
+    spare: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,7 @@ class Out:
         """From --json and -o. `--json` wins: it is the more particular wish."""
         if json_fields is None:
             return cls(output or Format.TABLE)
-        wanted = None if json_fields == EVERYTHING else tuple(name.strip() for name in json_fields.split(","))
+        wanted = None if json_fields == EVERYTHING else tuple(_names(json_fields))
         return cls(Format.JSON, wanted)
 
     @property
@@ -123,6 +127,11 @@ class Out:
         if self.fields is None:
             return whole
         return {name: _field(whole, name) for name in self.fields}
+
+
+def _names(fields: str) -> list[str]:
+    """Field names between commas; one too many at the end is forgiven."""
+    return [name.strip() for name in fields.strip().removesuffix(",").split(",")]
 
 
 def _lines(item: Thing, shape: Shape) -> list[tuple[str, str]]:

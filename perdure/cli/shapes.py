@@ -58,7 +58,7 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
         ("reason", job.reason),
         ("failure", text(job.failure)),
         ("exit code", text(job.exit_code)),
-        ("attempt", f"{job.attempt} of {job.attempts} so far" if job.attempt else ""),
+        ("attempt", text(job.attempt or "")),
         ("runs on", _size(job)),
         ("progress", _progress(job)),
         ("checkpoint", f"step {job.checkpoint_step} verified" if job.checkpoint_step is not None else ""),
@@ -77,7 +77,7 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
 
 def _size(job: Any) -> str:
     ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}"
-    return f"{ranks}, {count(job.gpus, 'GPU', 'GPUs')}"
+    return f"{ranks}, {count(job.gpus, 'GPU', 'GPUs')}{', as a service' if job.mode == 'service' else ''}"
 
 
 def _progress(job: Any) -> str:
@@ -85,8 +85,9 @@ def _progress(job: Any) -> str:
         return f"step {job.step}" if job.step is not None else ""
     seen = job.progress
     parts = [f"step {seen.step}"]
-    parts += [f"{number(seen.rate)} steps/s"] if seen.rate else []
-    parts += [f"done {ago_now(seen.eta)}"] if seen.eta else []
+    if job.ended_at is None:
+        parts += [f"{seen.rate:.3g} steps/s"] if seen.rate else []
+        parts += [f"done {ago_now(seen.eta)}"] if seen.eta and seen.eta > _now() else []
     parts += [f"{name} {number(value)}" for name, value in seen.metrics.items()]
     return ", ".join(parts)
 
@@ -109,16 +110,27 @@ JOB = Shape(
         Column("PHASE", lambda job: job.phase, _phase),
         Column("ATTEMPT", lambda job: text(job.attempt or "")),
         Column("STEP", lambda job: text(job.step)),
-        Column("RANKS", lambda job: text(job.ranks)),
+        Column("RANKS", lambda job: text(job.ranks), spare=True),
         Column("AGE", lambda job: lasting(_now() - job.created_at)),
         Column("RAN", _span),
-        Column("OWNER", lambda job: job.owner),
-        Column("ID", lambda job: job.id),
+        Column("OWNER", lambda job: job.owner, spare=True),
+        Column("ID", lambda job: job.id, spare=True),
         Column("REASON", lambda job: job.reason),
     ),
     name=lambda job: job.name,
     lines=_job_lines,
 )
+
+
+def _ready(attempt: Any) -> str:
+    """How many processes are ready and how often they were restarted, of what has not ended."""
+    if attempt.ended_at is not None or not attempt.ranks:
+        return ""
+    restarts = sum(rank.restarts for rank in attempt.ranks)
+    ready = f"{sum(bool(rank.ready) for rank in attempt.ranks)} of {len(attempt.ranks)}"
+    return f"{ready}, {count(restarts, 'restart', 'restarts')}" if restarts else ready
+
+
 ATTEMPT = Shape(
     columns=(
         Column("ATTEMPT", lambda each: text(each.number)),
@@ -126,11 +138,12 @@ ATTEMPT = Shape(
         Column("RAN", _span),
         Column("FROM STEP", lambda each: text(each.from_step)),
         Column("REACHED", lambda each: text(each.reached_step)),
-        Column("CHECKPOINT", lambda each: text(each.checkpoint_step)),
+        Column("CHECKPOINT", lambda each: text(each.checkpoint_step), spare=True),
         Column("EXIT", lambda each: f"signal {each.signal}" if each.signal else text(each.exit_code)),
-        Column("FIRST RANK", lambda each: text(each.first_rank)),
+        Column("FIRST RANK", lambda each: text(each.first_rank), spare=True),
+        Column("READY", _ready),
         Column("FAILURE", lambda each: text(each.failure), lambda text: BAD),
-        Column("NODES", lambda each: ",".join(each.nodes)),
+        Column("NODES", lambda each: ",".join(each.nodes), spare=True),
         Column("REASON", lambda each: each.reason),
     ),
     name=lambda each: str(each.number),
@@ -190,8 +203,8 @@ METRIC = Shape(
     columns=(
         Column("METRIC", lambda series: series.name),
         Column("STEPS", lambda series: f"{series.points[0].step}-{series.points[-1].step}" if series.points else ""),
-        Column("POINTS", lambda series: str(len(series.points))),
-        Column("FIRST", lambda series: number(_values(series)[0] if series.points else None)),
+        Column("POINTS", lambda series: str(len(series.points)), spare=True),
+        Column("FIRST", lambda series: number(_values(series)[0] if series.points else None), spare=True),
         Column("LAST", lambda series: number(_values(series)[-1] if series.points else None)),
         Column("LEAST", lambda series: number(min(_values(series), default=None))),
         Column("MOST", lambda series: number(max(_values(series), default=None))),

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from perdure.client._models import JobView, SubmitJob
     from perdure.client.submitting import Draft
 
+ID = re.compile(r"[0-9a-z]{26}")
 KIND = re.compile(r"^kind:\s*[\"']?(\w+)", re.MULTILINE)
 
 
@@ -114,7 +115,8 @@ def _accepted(client: Client, view: JobView, out: Out, after: After, outcome: st
     terminal.say(f"{outcome} {view.name} ({view.id})")
     if not after.stays:
         out.one(view, ACCEPTED)
-        terminal.say(f"follow it:  perdure jobs logs -f {view.name}")
+        known = view.id if ID.fullmatch(view.name) else view.name  # an id of another job goes before a name
+        terminal.say(f"follow it:  perdure jobs logs -f {known}")
         return int(Exit.OK)
     run = Run(client, view.id, view.project, view)
     with following.detaching(view.name, view.id):

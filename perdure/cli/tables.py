@@ -6,7 +6,7 @@ import os
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -14,6 +14,7 @@ from perdure.cli import terminal
 from perdure.cli.output import Column, Shape
 
 GAP = 2
+LEAST = 24  # letters of a column that is cut, before others are left out for it
 
 
 def rows(items: Sequence[Any], shape: Shape) -> None:
@@ -23,7 +24,7 @@ def rows(items: Sequence[Any], shape: Shape) -> None:
         return
     if sys.stdout.isatty():
         with _paged() as console:
-            console.print(_table(items, shape))
+            console.print(_table(items, shape, console.width))
         return
     print("\t".join(column.heading for column in shape.columns))
     for item in items:
@@ -56,15 +57,40 @@ def properties(lines: Sequence[tuple[str, str]], *, stderr: bool = False) -> Non
             console.print(" " * width + line, soft_wrap=True)
 
 
-def _table(items: Sequence[Any], shape: Shape) -> Any:
+def _table(items: Sequence[Any], shape: Shape, width: int) -> Any:
+    """A table that fits: without columns in which nothing stands, then without those that can be spared, then cut."""
     from rich.table import Table
 
+    cells = {column: [_cell(column, item) for item in items] for column in shape.columns}
+    wanted = {
+        column: max(len(column.heading), *(cell.cell_len for cell in found))
+        for column, found in cells.items()
+        if any(cell.plain for cell in found)
+    }
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for column in shape.columns:
-        table.add_column(column.heading, overflow="ellipsis", no_wrap=True)
-    for item in items:
-        table.add_row(*(_cell(column, item) for column in shape.columns))
+    shown = _fitting(wanted, width)
+    for column, most in shown.items():
+        table.add_column(column.heading, overflow="ellipsis", no_wrap=True, width=most)
+    for number in range(len(items)):
+        table.add_row(*(cells[column][number] for column in shown))
     return table
+
+
+def _fitting(wanted: Mapping[Column, int], width: int) -> dict[Column, int]:
+    """The columns that are shown, with their widths. The widest, which are those of sentences, are cut first."""
+    shown = dict(wanted)
+    for column in [column for column in wanted if column.spare][::-1]:
+        if _total(shown, LEAST) > width:
+            del shown[column]
+    most = max(shown.values(), default=0)
+    while most > 1 and _total(shown, most) > width:
+        most -= 1
+    return {column: min(each, most) for column, each in shown.items()}
+
+
+def _total(widths: Mapping[Column, int], most: int) -> int:
+    """What the columns take when none is wider than `most`, with the gaps between them."""
+    return sum(min(each, most) for each in widths.values()) + GAP * len(widths)
 
 
 def _cell(column: Column, item: Any) -> Any:

@@ -11,9 +11,13 @@ from perdure.cli.shapes import ago_now
 
 def _parameter(each: Any) -> str:
     wanted = "must be given" if each.required else f"default {each.default}"
-    rules = ", ".join(f"{name} {value}" for name, value in each.rules.items())
+    rules = ", ".join(f"{name} {_rule(value)}" for name, value in each.rules.items())
     described = f": {each.description}" if each.description else ""
     return f"{each.name} ({each.type}, {wanted}{', ' + rules if rules else ''}){described}"
+
+
+def _rule(value: Any) -> str:
+    return " or ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
 def _lines(template: Any) -> list[tuple[str, str]]:

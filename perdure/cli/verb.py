@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from perdure.cli.output import EVERYTHING
 
 F = TypeVar("F", bound=Callable[..., None])
-SEVERAL = re.compile(r"[A-Za-z][\w.]*(,[A-Za-z][\w.]*)+")
+SEVERAL = re.compile(r"[A-Za-z][\w.]*(, *[A-Za-z][\w.]*)*,? *")
 
 
 class Verb(TyperCommand):
@@ -67,11 +67,15 @@ def settled(args: list[str], shows: str | None) -> list[str]:
 
 
 def _fields(word: str, shows: str | None) -> bool:
-    if SEVERAL.fullmatch(word):
+    if not word:
+        return True  # which is then refused by saying which fields there are
+    if not SEVERAL.fullmatch(word):
+        return False
+    if "," in word:
         return True
-    if shows is None or not word.isidentifier():
+    if shows is None:
         return False
     from perdure.client import _models
 
     fields = getattr(_models, shows).model_fields
-    return word in {field.alias or name for name, field in fields.items()}
+    return word.partition(".")[0] in {field.alias or name for name, field in fields.items()}

@@ -14,7 +14,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel, ValidationError
 
-from perdure.codes import UNREADABLE_ANSWER
+from perdure.codes import UNREADABLE_ANSWER, USAGE
 from perdure.errors import PerdureError
 
 P = ParamSpec("P")
@@ -79,8 +79,15 @@ class Items(Generic[T]):
 
 
 def segment(name: str) -> str:
-    """A name as one part of a path. A slash in it stays a part of the name."""
+    """A name or id as one part of a path. Raises PerdureError PD-2901 for what would be none, or lead elsewhere."""
+    if name in ("", ".", "..") or "/" in name:
+        raise PerdureError(USAGE, f"{name!r} is neither a name nor an id", remedy="Give a name as a list shows it.")
     return quote(name, safe="")
+
+
+def segments(path: str) -> str:
+    """A path below another, part by part. Raises PerdureError PD-2901 as `segment` does."""
+    return "/".join(segment(part) for part in path.split("/"))
 
 
 def as_json(body: BaseModel | Mapping[str, Any]) -> bytes:

@@ -36,6 +36,7 @@ def waiting(job: str, project: str | None, timeout: float | None) -> Script[JobV
         if view.phase in FINAL:
             return view
         if ends is not None and monotonic() >= ends:
-            detail = f"{view.name} is still {view.phase} after {timeout:g} seconds: {view.reason}"
+            seconds = f"{timeout:g} second{'' if timeout == 1 else 's'}"
+            detail = f"{view.name} is still {view.phase} after {seconds}: {view.reason}"
             raise PerdureWaitTimeout(WAIT_TIMEOUT, detail, where=view.id)
         job = view.id  # a later job may take the name

@@ -174,7 +174,8 @@ def _refuse_too_much(root: Path, found: list[Found], limits: Limits) -> None:
         return
     biggest = sorted(found, key=lambda each: -each.bytes)[:NAMED]
     listed = ", ".join(f"{each.path} ({readable(each.bytes)})" for each in biggest)
-    detail = f"{len(found)} files hold {readable(total)}, the limit is {readable(limits.bytes)}; the biggest: {listed}"
+    held = "1 file holds" if len(found) == 1 else f"{len(found)} files hold"
+    detail = f"{held} {readable(total)}, the limit is {readable(limits.bytes)}; the biggest: {listed}"
     raise SnapshotRefused(TOO_MANY_BYTES, detail, where=str(root), paths=[each.path for each in biggest])
 
 

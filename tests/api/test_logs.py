@@ -52,13 +52,20 @@ async def test_ranks_are_merged_by_time_whatever_the_size_of_the_page(
         ("tail=0", []),
         ("since=2026-11-29T12:00:07Z", ["1:b7", "0:a8", "1:b9"]),
         ("attempt=1&rank=0&tail=2", ["0:a6", "0:a8"]),
-        ("attempt=9", []),
     ],
 )
 async def test_a_reader_chooses_what_to_see(sqlite_world: World, job: str, query: str, wanted: list[str]) -> None:
     page = await sqlite_world.get(f"/v1/jobs/{job}/logs?{query}")
     assert texts(page["items"]) == wanted
     assert page["ended"] is False
+
+
+async def test_an_attempt_that_has_not_been_is_refused_unless_it_may_still_come(sqlite_world: World, job: str) -> None:
+    refused = await sqlite_world.expect(422, "GET", f"/v1/jobs/{job}/logs?attempt=9")
+    assert (refused["code"], refused["where"]) == ("PD-2022", "query.attempt")
+    assert "has had 1 attempt, and no number 9" in refused["detail"]
+    sqlite_world.end(job)
+    await sqlite_world.expect(422, "GET", f"/v1/jobs/{job}/logs/stream?attempt=9")
 
 
 @pytest.mark.parametrize("query", ["tail=0", "tail=2", "since=2026-11-29T12:00:09Z", "tail=1&limit=1"])

@@ -54,6 +54,7 @@ def get(
 ) -> None:
     """Fetch one of the files. It is checked against its digest, and never written over a file that is there."""
     from perdure.cli import fetching
+    from perdure.cli.humane import count
     from perdure.cli.terminal import say
 
     with session.client(project) as client:
@@ -63,7 +64,7 @@ def get(
             return
         target = Path(to or Path(path).name)
         size = fetching.save(run, path, target, attempt)
-        say(f"{target}: {size} bytes, digest verified")
+        say(f"{target}: {count(size, 'byte', 'bytes')}, digest verified")
 
 
 def delete(

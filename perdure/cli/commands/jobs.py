@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import partial
 from typing import Annotated
 
@@ -29,7 +28,9 @@ def register(app: typer.Typer) -> None:
 
 
 def list_(
-    phase: Annotated[list[given.PhaseName] | None, typer.Option(help="Only these phases; repeatable.")] = None,
+    phase: Annotated[
+        list[given.PhaseName] | None, typer.Option(case_sensitive=False, help="Only these phases; repeatable.")
+    ] = None,
     selector: Annotated[
         str | None, typer.Option("--selector", "-l", metavar="LABELS", help="Such as team=vision,stage!=test,gpu.")
     ] = None,
@@ -149,4 +150,4 @@ def delete(job: given.Job, yes: given.Yes = False, project: given.Project = None
     session.confirm(f"Delete job {job} with all it left?", yes)
     with session.client(project) as client:
         client.jobs.delete(job)
-    say(f"deleted {job} at {datetime.now(UTC):%H:%M:%S} UTC")
+    say(f"deleted job {job}")

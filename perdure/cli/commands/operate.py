@@ -65,6 +65,9 @@ def extend(
     output: given.Output = None,
 ) -> None:
     """Give a job more running time before its timeout."""
+    from perdure.cli.humane import duration
+
+    session.argument("--by", lambda: duration(by))
     _ask("extend", job, project, Out.of(json, output), by=by, reason=reason)
 
 

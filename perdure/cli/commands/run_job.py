@@ -90,7 +90,7 @@ def run(
     On a terminal it asks before it submits. Ctrl-C while it follows or waits leaves the job running.
     """
     from perdure.cli import submitting
-    from perdure.cli.job_document import Flags, check_command
+    from perdure.cli.job_document import Flags, check_command, check_no_template
     from perdure.cli.naming import body_for
 
     flags = Flags(
@@ -115,6 +115,8 @@ def run(
         readiness_path=readiness_path,
     )
     check_command(flags, template)
+    if template is None:
+        check_no_template({"--set": set_values, "--template-version": template_version})
     values = session.pairs("--set", set_values)
     out = Out.of(json, output)
     after = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)

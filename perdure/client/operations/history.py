@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime
 from pathlib import Path
 from typing import TypedDict
-from urllib.parse import quote
 
 from perdure.client._models import (
     ArtifactPage,
@@ -17,7 +16,7 @@ from perdure.client._models import (
     LogPage,
     MetricPage,
 )
-from perdure.client.call import Call, Items, Reply, nothing, reading, segment
+from perdure.client.call import Call, Items, Reply, nothing, reading, segment, segments
 
 
 def attempts(
@@ -171,7 +170,7 @@ def _path(job: str, what: str) -> str:
 
 
 def _artifact(job: str, path: str) -> str:
-    return _path(job, f"artifacts/{quote(path, safe='/')}")
+    return _path(job, f"artifacts/{segments(path)}")
 
 
 def _bytes(reply: Reply) -> bytes:

@@ -96,6 +96,8 @@ def test_several_ranks_are_told_apart(cli: Cli) -> None:
 
 def test_an_artifact_is_fetched_whole_checked_and_never_over_another_file(cli: Cli, job: str, folder: Path) -> None:
     cli.live.world.artifact(job, "model/weights.npz", b"weights")
+    [key] = cli.live.world.blobs.stored
+    cli.live.world.blobs.stored[key] = b"wieghts"
     damaged = cli("jobs", "artifacts", "get", "digits", "model/weights.npz")
     assert damaged.code == 8
     assert "came damaged" in damaged.err

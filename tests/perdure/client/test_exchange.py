@@ -133,8 +133,8 @@ def test_fields_of_a_newer_server_are_ignored() -> None:
 
 
 def test_names_stay_names_whatever_is_in_them() -> None:
-    assert TARGET.request(jobs.get("../secrets?x=1#y")).url.endswith("/v1/jobs/..%2Fsecrets%3Fx%3D1%23y")
-    assert TARGET.request(catalog.get_template("a/b")).url.endswith("/v1/templates/a%2Fb")
+    assert TARGET.request(jobs.get("..%2Fsecrets?x=1#y")).url.endswith("/v1/jobs/..%252Fsecrets%3Fx%3D1%23y")
+    assert TARGET.request(catalog.get_template("a b")).url.endswith("/v1/templates/a%20b")
 
 
 def test_the_project_comes_from_the_call_or_else_from_the_client() -> None:
