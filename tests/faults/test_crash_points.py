@@ -19,6 +19,7 @@ pytestmark = [pytest.mark.faults, pytest.mark.timeout(300)]
 
 QUICK = {"retry": {"limit": 3, "backoff": {"initial": "1s"}}, "gracePeriod": "2s"}
 TIMING = {"PERDURE_HEARTBEAT": "3s", "PERDURE_SAFETY_POLL": "2s"}
+MUCH = 1024**3  # bytes
 TAKES = 5  # who prunes, the end of the attempt or the look at running jobs, is a matter of moments
 Scene = Callable[[Stack, Auditor, str, Path], None]
 
@@ -42,6 +43,14 @@ def plain(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     over = stack.until(job, seconds=120)
     assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
     assert auditor.finished(name, ranks=2)
+
+
+def kept(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """Leaves so much that keeping it takes longer than the first heartbeat."""
+    job = submit(stack, auditor, name, options=("--leave", str(MUCH)))
+    over = stack.until(job, seconds=120)
+    assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
+    assert [entry["bytes"] for entry in stack.items(job, "artifacts")] == [MUCH]
 
 
 def cancelled(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
@@ -129,7 +138,7 @@ SCENES: dict[str, Scene] = {
     "record-collecting": plain,
     "collect": plain,
     "record-collected": plain,
-    "heartbeat": plain,
+    "heartbeat": kept,
     "prune": pruned,
     "record-pruned": pruned,
     "prune-running": pruned_while_running,

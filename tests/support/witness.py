@@ -30,6 +30,8 @@ def main() -> int:
         time.sleep(min(0.05, options.seconds))
     for step in range(1, options.save_at_end + 1):
         save(step)
+    if options.leave:
+        leave(options.leave)
     mark(options.marks, "end")
     return int(options.exit)
 
@@ -42,6 +44,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--daemon", action="store_true")
     parser.add_argument("--save", type=int, default=0)
     parser.add_argument("--save-at-end", type=int, default=0)
+    parser.add_argument("--leave", type=int, default=0)
     return parser.parse_args()
 
 
@@ -62,6 +65,14 @@ def check_for_overlap(path: str) -> None:
         _, token, _, _, pid, started, booted = line.split()
         if token != env("ATTEMPT_TOKEN") and booted == boot() and ticks(pid) == started:
             mark(path, "overlap")
+
+
+def leave(size: int) -> None:
+    """One artifact of so many bytes."""
+    folder = os.path.join(env("RUN_DIR"), "artifacts")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "left"), "wb") as file:
+        file.truncate(size)
 
 
 def leave_daemon(path: str) -> None:
