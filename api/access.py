@@ -13,6 +13,7 @@ from api.deps import ApiDeps, deps_of
 from definitions.errors import PerdureError
 from definitions.ids import DEFAULT_PROJECT
 from definitions.principal import Action, Principal, Resource, ResourceKind
+from definitions.spec_types import Name
 from policies.access import may
 from store import tokens
 from store.engine import reading, transaction
@@ -21,13 +22,8 @@ T = TypeVar("T")
 BEARER = HTTPBearer(auto_error=False, bearerFormat="pd_live_...", description="An API key.")
 Credentials = Annotated[HTTPAuthorizationCredentials | None, Security(BEARER)]
 ProjectQuery = Annotated[
-    str | None,
-    Query(
-        description="Project to work in; `default` when left out.",
-        examples=[DEFAULT_PROJECT],
-        min_length=1,
-        max_length=63,
-    ),
+    Name | None,
+    Query(description="Project to work in; `default` when left out.", examples=[DEFAULT_PROJECT]),
 ]
 
 

@@ -23,10 +23,18 @@ def put(
         current = get(session, tenant, project, name)
         if current is not None and current.sha256 == sha256:
             return current
-        version = 1 + (session.scalar(select(func.max(TemplateRow.version)).where(*_is(tenant, project, name))) or 0)
+        version = _next_version(session, tenant, project, name)
         numbered = row | {"version": version, "created_at": now}
         if insert_missing(session, TemplateRow, [numbered], ("tenant", "project", "name", "version")):
             return session.get_one(TemplateRow, (tenant, project, name, version))
+
+
+def planned_version(session: Session, tenant: str, project: str, name: str, sha256: str) -> int:
+    """The version that `put` would store this document as, or find it under. Writes nothing."""
+    current = get(session, tenant, project, name)
+    if current is not None and current.sha256 == sha256:
+        return current.version
+    return _next_version(session, tenant, project, name)
 
 
 def get(session: Session, tenant: str, project: str, name: str, version: int | None = None) -> TemplateRow | None:
@@ -64,6 +72,10 @@ def delete(session: Session, tenant: str, project: str, name: str, now: datetime
     """Delete every version. Jobs made from them are untouched. False when there was none."""
     mine = (*_is(tenant, project, name), TemplateRow.deleted_at.is_(None))
     return changed(session, update(TemplateRow).where(*mine).values(deleted_at=now)) > 0
+
+
+def _next_version(session: Session, tenant: str, project: str, name: str) -> int:
+    return 1 + (session.scalar(select(func.max(TemplateRow.version)).where(*_is(tenant, project, name))) or 0)
 
 
 def _is(tenant: str, project: str, name: str) -> tuple[ColumnElement[bool], ...]:

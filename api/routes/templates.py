@@ -9,7 +9,7 @@ from api.access import Caller, Needs
 from api.body import TEMPLATE_BODY, TemplateBody
 from api.idempotency import Once, Reply, once
 from api.negotiate import Accept, one
-from api.parameters import Cursor, Limit, NamePath
+from api.parameters import Cursor, DryRun, Limit, NamePath
 from api.views import rendered, template_view
 from definitions import documents
 from definitions.api_catalog import CreateTemplate, RenderTemplate, TemplatePage, TemplateView
@@ -19,6 +19,7 @@ from definitions.job_document import digest_of, document_of
 from definitions.principal import Action, ResourceKind
 from definitions.template import Template, render
 from store import jobs, templates
+from store.base import Document
 from store.tables import TemplateRow
 
 router = APIRouter(prefix="/v1/templates", tags=["templates"])
@@ -29,10 +30,20 @@ Creator = Annotated[Caller, Depends(Needs(Action.CREATE, ResourceKind.TEMPLATE))
 Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.TEMPLATE))]
 Version = Annotated[int | None, Query(description="Which version; the newest when left out.", examples=[2], ge=1)]
 Values = Annotated[RenderTemplate | None, Body()]
+PREVIEW: dict[int | str, dict[str, Any]] = {
+    200: {"model": TemplateView, "description": "With `dryRun=true`: the version it would be."}
+}
 
 
-@router.post("", name="templates.create", status_code=201, response_model=TemplateView, openapi_extra=TEMPLATE_BODY)
-def create(caller: Creator, body: TemplateBody, request: Once) -> Any:
+@router.post(
+    "",
+    name="templates.create",
+    status_code=201,
+    response_model=TemplateView,
+    openapi_extra=TEMPLATE_BODY,
+    responses=PREVIEW,
+)
+def create(caller: Creator, body: TemplateBody, request: Once, dry_run: DryRun = False) -> Any:
     """Store a template.
 
     A changed document under a name that is there becomes its next version; the same one changes nothing.
@@ -41,6 +52,9 @@ def create(caller: Creator, body: TemplateBody, request: Once) -> Any:
     name = template.metadata.name
     document = document_of(template)
     digest = digest_of(document)
+    if dry_run:
+        with caller.reading() as session:
+            return Reply.of(200, _planned(caller, session, name, document, digest)).send()
 
     def work(session: Session) -> Reply:
         row = templates.put(session, caller.tenant, caller.project, name, document, digest, caller.deps.now())
@@ -103,6 +117,16 @@ def _find(caller: Caller, session: Session, name: str, version: int | None) -> T
     if row is None:
         raise caller.missing(ResourceKind.TEMPLATE, name if version is None else f"{name}@{version}")
     return row
+
+
+def _planned(caller: Caller, session: Session, name: str, document: Document, digest: str) -> TemplateView:
+    """What storing the document would answer."""
+    tenant, project = caller.tenant, caller.project
+    version = templates.planned_version(session, tenant, project, name, digest)
+    row = TemplateRow(name=name, version=version, document=document, created_at=caller.deps.now())
+    there = templates.versions(session, tenant, project, name)
+    count = jobs.count_by_template(session, tenant, project).get(name, 0)
+    return template_view(row, sorted({*there, version}), count)
 
 
 def _whole(caller: Caller, session: Session, row: TemplateRow) -> TemplateView:

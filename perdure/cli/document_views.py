@@ -3,10 +3,29 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from perdure.cli.humane import count
 from perdure.cli.output import Column, Shape
+
+if TYPE_CHECKING:
+    from perdure.client import Client
+    from perdure.client._models import Validation
+
+
+def validated(client: Client, file: Path) -> Validation:
+    """What the API says of a file, whichever kind of document it holds. Raises PerdureError with its faults."""
+    from perdure.client._models import CreateSchedule, Validation
+    from perdure.client.documents import body_of, kind_of
+    from perdure.client.submitting import request
+
+    match kind_of(file):
+        case "Template":
+            return Validation(name=client.templates.create(file, dry_run=True).name)
+        case "Schedule":
+            return Validation(name=client.schedules.create(CreateSchedule(**body_of(file)), dry_run=True).name)
+    return client.jobs.validate(request(file))
 
 
 def _validation(found: Any) -> list[tuple[str, str]]:

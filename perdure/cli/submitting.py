@@ -14,11 +14,10 @@ from perdure.codes import Exit
 if TYPE_CHECKING:
     from perdure.cli.output import Out
     from perdure.client import Client
-    from perdure.client._models import JobView, SubmitJob
+    from perdure.client._models import JobView, ScheduleView, SubmitJob
     from perdure.client.submitting import Draft
 
 ID = re.compile(r"[0-9a-z]{26}")
-KIND = re.compile(r"^kind:\s*[\"']?(\w+)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -48,16 +47,15 @@ def submit(client: Client, body: SubmitJob, out: Out, after: After, *, dry_run: 
 
 def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
     """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule."""
-    from perdure.cli.catalog_shapes import TEMPLATE
-    from perdure.client.documents import read_text
+    from perdure.client.documents import kind_of
     from perdure.client.submitting import keeping, request
 
-    kinds = KIND.findall(read_text(file))
-    if kinds == ["Template"] and not dry_run:
-        out.one(client.templates.create(file), TEMPLATE)
+    kind = kind_of(file)
+    if kind == "Template":
+        template(client, file, out, dry_run=dry_run)
         return int(Exit.OK)
-    if kinds[:1] == ["Schedule"]:
-        schedule(client, file, out, dry_run=dry_run, yes=yes)
+    if kind == "Schedule":
+        schedule(client, file, out, dry_run=dry_run, yes=yes, again=True)
         return int(Exit.OK)
     draft = _planned(client, request(file), out, dry_run=dry_run, yes=yes)
     if draft is None:
@@ -68,8 +66,17 @@ def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, 
     return _accepted(client, applied.job, out, after, applied.outcome.value)
 
 
-def schedule(client: Client, file: Path, out: Out, *, dry_run: bool, yes: bool) -> None:
-    """Store a schedule, after its next runs were shown."""
+def template(client: Client, file: Path, out: Out, *, dry_run: bool) -> None:
+    """Store a template, or show what that would give."""
+    from perdure.cli.template_view import ONE_TEMPLATE
+
+    out.one(client.templates.create(file, dry_run=dry_run), ONE_TEMPLATE)
+    if dry_run:
+        terminal.say("nothing was created or written")
+
+
+def schedule(client: Client, file: Path, out: Out, *, dry_run: bool, yes: bool, again: bool = False) -> None:
+    """Store a schedule, after its next runs were shown. With `again` one that is there and says the same is kept."""
     from perdure.cli.catalog_shapes import SCHEDULE, schedule_lines
     from perdure.client.submitting import creating, scheduling
 
@@ -80,12 +87,24 @@ def schedule(client: Client, file: Path, out: Out, *, dry_run: bool, yes: bool) 
         out.one(planned, SCHEDULE)
         terminal.say("nothing was created, uploaded or written")
         return
+    if again and (there := _same_schedule(client, planned)) is not None:
+        terminal.say(f"unchanged schedule {there.name}")
+        out.one(there, SCHEDULE)
+        return
     tables.properties(schedule_lines(planned), stderr=True)
     if not yes and terminal.interactive() and not session.ask("Create this schedule?", default=True):
         terminal.say("nothing was created")
         return
     with showing() as progress:
         out.one(client.run(creating(draft, progress)), SCHEDULE)
+
+
+def _same_schedule(client: Client, planned: ScheduleView) -> ScheduleView | None:
+    """The schedule of that name, when it is there and its document is the planned one."""
+    if not any(each.name == planned.name for each in client.schedules.each(project=planned.project)):
+        return None
+    there = client.schedules.get(planned.name, project=planned.project)
+    return there if there.document == planned.document else None
 
 
 def _planned(client: Client, body: SubmitJob, out: Out, *, dry_run: bool, yes: bool) -> Draft[SubmitJob] | None:

@@ -108,6 +108,11 @@ def _paged() -> Iterator[Any]:
         yield terminal.console()
         return
     environment = {"LESS": "FRX", "LV": "-c", **os.environ}
-    pager = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, text=True, env=environment)
+    try:
+        pager = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, text=True, env=environment)
+    except (OSError, ValueError) as error:
+        terminal.say(f"the pager {command!r} cannot be used: {getattr(error, 'strerror', None) or error}")
+        yield terminal.console()
+        return
     with pager, suppress(BrokenPipeError):  # the reader has seen enough
         yield terminal.console(file=pager.stdin)

@@ -25,6 +25,11 @@ def from_environment(environment: Mapping[str, str] | None = None) -> Target:
     local = from_home(home)
     url = _checked(given.get("PERDURE_API_URL") or local.url, "PERDURE_API_URL")
     key = given.get("PERDURE_API_KEY") or (local.key if url.rstrip("/") == local.url.rstrip("/") else None)
+    if key is not None and not (key.isascii() and key.isprintable()):
+        detail = "the API key holds characters that no key has"
+        raise PerdureError(
+            BAD_CONFIGURATION, detail, where="PERDURE_API_KEY" if "PERDURE_API_KEY" in given else str(home)
+        )
     return Target(url, key, given.get("PERDURE_PROJECT") or None)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
 from pydantic import BaseModel
 
 from perdure.codes import UNREADABLE_FILE
@@ -24,6 +25,19 @@ def body_of(document: Document) -> dict[str, Any]:
     if isinstance(document, BaseModel):
         return {"document": document.model_dump(mode="json", exclude_unset=True)}
     return {"document": dict(document)}
+
+
+def kind_of(file: Path) -> str:
+    """The kind that a file's document says it is, as far as that can be read; empty when it cannot.
+
+    Only chooses whom to ask: the API reads the file again, and strictly.
+    """
+    try:
+        found = yaml.safe_load(read_text(file))
+    except (yaml.YAMLError, RecursionError, ValueError):
+        return ""
+    kind = found.get("kind") if isinstance(found, dict) else None
+    return kind if isinstance(kind, str) else ""
 
 
 def read_text(file: Path) -> str:

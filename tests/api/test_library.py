@@ -50,6 +50,18 @@ async def test_templates_have_versions_that_never_change(world: World) -> None:
     assert (await world.ask("DELETE", "/v1/templates/finetune")).status_code == 404
 
 
+async def test_a_template_may_be_looked_at_before_it_is_stored(world: World) -> None:
+    path = "/v1/templates?dryRun=true"
+    first = await world.post(path, {"document": template_document()}, status=200)
+    assert (first["version"], first["versions"], first["jobs"]) == (1, [1], 0)
+    await world.expect(404, "GET", "/v1/templates/finetune")
+    await world.post("/v1/templates", {"document": template_document()})
+    same = await world.post(path, {"document": template_document()}, status=200)
+    other = await world.post(path, {"document": template_document(default=5)}, status=200)
+    assert (same["version"], other["version"], other["versions"]) == (1, 2, [1, 2])
+    assert (await world.get("/v1/templates/finetune"))["versions"] == [1]
+
+
 async def test_a_document_of_another_kind_is_refused_where_it_does_not_belong(sqlite_world: World) -> None:
     for path, wrong in (
         ("/v1/jobs", template_document()),

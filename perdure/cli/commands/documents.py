@@ -46,12 +46,14 @@ def apply(
 def validate(
     file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
 ) -> None:
-    """Check a job's file as a submit would: every fault with its line, and what to write instead."""
-    from perdure.cli.document_views import VALIDATION
-    from perdure.client.submitting import request
+    """Check a file as `apply` would: every fault with its line, and what to write instead.
+
+    The file may hold a job, a template or a schedule.
+    """
+    from perdure.cli.document_views import VALIDATION, validated
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.jobs.validate(request(file)), VALIDATION)
+        Out.of(json, output).one(validated(client, file), VALIDATION)
 
 
 def render(

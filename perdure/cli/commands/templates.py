@@ -25,13 +25,17 @@ def register(app: typer.Typer) -> None:
 
 
 def create(
-    file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
+    file: given.File,
+    dry_run: given.DryRun = False,
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
 ) -> None:
     """Store a template. A changed document under a name that is there becomes its next version."""
-    from perdure.cli.catalog_shapes import TEMPLATE
+    from perdure.cli import submitting
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.templates.create(file), TEMPLATE)
+        submitting.template(client, file, Out.of(json, output), dry_run=dry_run)
 
 
 def list_(

@@ -25,17 +25,21 @@ from perdure.client.documents import Document, body_of
 JSON = "application/json"
 
 
-def create_template(document: Document, *, project: str | None = None) -> Call[TemplateView]:
-    """Store a template. A changed document under a name that is there becomes its next version."""
+def create_template(document: Document, *, dry_run: bool = False, project: str | None = None) -> Call[TemplateView]:
+    """Store a template. A changed document under a name that is there becomes its next version.
+
+    With `dry_run` nothing is stored; the version that it would be is told.
+    """
     return Call(
         "templates.create",
         "POST",
         "/v1/templates",
         reading(TemplateView),
+        {"dryRun": True if dry_run else None},
         body=as_json(body_of(document)),
         content_type=JSON,
         project=project,
-        keyed=True,
+        keyed=not dry_run,
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 from definitions.states import FailureClass
 from perdure.client.call import segment, segments
 from perdure.errors import PerdureError
-from tests.perdure.cli.calling import Cli
+from tests.perdure.cli.calling import Cli, on_terminal
+from tests.perdure.live import Live
 
 
 @pytest.mark.parametrize("line", [(), ("jobs",), ("jobs", "artifacts"), ("secrets",)])
@@ -59,6 +60,35 @@ def test_logs_of_what_there_is_not_are_refused_by_the_options_name(
 def test_an_attempt_that_is_still_to_come_can_be_asked_for_but_is_not_there(cli: Cli, job: str) -> None:
     result = cli("jobs", "logs", "digits", "--attempt", "1")
     assert (result.code, "no attempt yet" in result.err) == (2, True)
+
+
+@pytest.mark.parametrize("project", ["../../evil", "No Pe", "ünï", "x" * 64, "-a"])
+def test_a_project_has_a_name_before_anything_is_put_into_it(cli: Cli, project: str) -> None:
+    before = cli.live.world.dump()["jobs"]
+    for line in (
+        ("run", "--workdir", "none", f"--project={project}", "--", "true"),
+        ("jobs", "list", f"--project={project}"),
+        ("secrets", "create", "hub-token", f"--project={project}"),
+    ):
+        result = cli(*line, input="s3cr3t-value")
+        assert (result.code, "PD-1107" in result.err, "where  --project" in result.err) == (2, True, True), result
+    assert cli.live.world.dump()["jobs"] == before
+
+
+def test_a_key_that_no_header_can_carry_is_told_as_such(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    for key in ("b\u00e4d", "two\nlines"):
+        monkeypatch.setenv("PERDURE_API_KEY", key)
+        result = cli("jobs", "list")
+        assert (result.code, "PD-2906" in result.err, "PERDURE_API_KEY" in result.err) == (2, True, True)
+        assert key not in result.err
+
+
+@pytest.mark.parametrize("pager", ["no-such-pager", "'unclosed"])
+def test_a_pager_that_is_not_there_costs_no_output(live: Live, cli: Cli, job: str, pager: str) -> None:
+    shown = on_terminal(live, "jobs", "list", env={"PERDURE_PAGER": pager})
+    assert shown.code == 0
+    assert "cannot be used" in shown.out
+    assert "digits" in shown.out
 
 
 @pytest.mark.parametrize("flags", [("--set", "epochs=3"), ("--template-version", "2")])
