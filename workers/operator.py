@@ -3,17 +3,23 @@
 import asyncio
 from datetime import timedelta
 
-from temporalio.client import Client, WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
+from temporalio.client import (
+    Client,
+    WorkflowHandle,
+    WorkflowUpdateFailedError,
+    WorkflowUpdateRPCTimeoutOrCancelledError,
+)
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from api.ports import EngineAway, JobClosed, NoAnswerYet, RequestRefused
 from definitions.facts import Requested
 from definitions.ids import job_workflow_id
-from definitions.job_state import RequestOutcome
-from workflows.job import JobWorkflow
+from definitions.job_state import JobState, RequestOutcome
+from workflows.job import ASK_AGAIN, JobWorkflow
 
 HEALTH_WITHIN = timedelta(seconds=2)
+AGAIN_AFTER = 0.1  # seconds
 REFUSED = "PD-2009"  # the type that the workflow gives to a refusal by its own rules
 
 
@@ -35,7 +41,7 @@ class TemporalJobOperator:
         try:
             # An overall limit: the client's own one counts per try, and its tries repeat for longer than that.
             async with asyncio.timeout(self._limit):
-                return await handle.execute_update(JobWorkflow.request, request, id=request.request_id)
+                return await _patiently(handle, request)
         except WorkflowUpdateFailedError as error:
             raise _refusal(error) from error
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
@@ -51,6 +57,21 @@ class TemporalJobOperator:
         except RPCError as error:
             return error.status is not RPCStatusCode.NOT_FOUND
         return True
+
+
+async def _patiently(handle: WorkflowHandle[JobWorkflow, JobState], request: Requested) -> RequestOutcome:
+    """Ask again where nobody has heard: the workflow is about to continue, or something came in the way of its doing so
+    and the engine forgot the request. One that was heard after all is known by its id."""
+    while True:
+        try:
+            return await handle.execute_update(JobWorkflow.request, request, id=request.request_id)
+        except WorkflowUpdateFailedError as error:
+            if not (isinstance(error.cause, ApplicationError) and error.cause.type == ASK_AGAIN):
+                raise
+        except RPCError as error:
+            if error.status is not RPCStatusCode.FAILED_PRECONDITION:
+                raise
+        await asyncio.sleep(AGAIN_AFTER)
 
 
 async def require_engine(client: Client) -> None:

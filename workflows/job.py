@@ -45,7 +45,11 @@ with workflow.unsafe.imports_passed_through():
     from policies.requests import refusal
     from workflows import options
 
-STOP_ENDS_LAUNCH = "stop-ends-launch"  # a patch: workflows that began without it replay without it
+# Patches: what a run did without them it replays without them.
+STOP_ENDS_LAUNCH = "stop-ends-launch"
+DRAINS = "drains-before-continuing"
+OFTEN = 20  # times that a run wanted to continue and was too busy to
+ASK_AGAIN = "ask-again"  # type of the error with which a request is sent away for a moment
 
 
 @workflow.defn
@@ -58,9 +62,9 @@ class JobWorkflow:
         self._state = start.state
         self._facts: deque[Fact] = deque()
         self._shown: tuple[Phase, str] | None = None
-        self._answers: dict[
-            str, str | None
-        ] = {}  # request id -> why it was refused; its handler in this run waits for it
+        self._answers: dict[str, str | None] = {}  # request id -> why it was refused; its handler waits for it
+        self._busy = 0
+        self._drains = False
 
     @workflow.run
     async def run(self, start: JobInput) -> JobState:
@@ -72,7 +76,7 @@ class JobWorkflow:
                 return await asyncio.shield(life)
             except asyncio.CancelledError:
                 if life.done():
-                    raise
+                    return await life
                 self._facts.append(_engines_cancel())
 
     async def _live(self, start: JobInput) -> JobState:
@@ -82,7 +86,7 @@ class JobWorkflow:
             self._show()
         while not self._state.phase.is_final:
             await self._carry_out(self._take_in(await self._next_fact()))
-            self._continue_if_long()
+            await self._continue_if_long()
         await workflow.wait_condition(workflow.all_handlers_finished)
         return self._state
 
@@ -103,6 +107,8 @@ class JobWorkflow:
 
     @request.validator
     def check_request(self, request: Requested) -> None:
+        if self._drains:
+            raise ApplicationError("the job's workflow is about to continue; ask again", type=ASK_AGAIN)
         refused = refusal(self._state, request)
         if refused is not None:
             raise ApplicationError(refused, type="PD-2009", non_retryable=True)
@@ -254,12 +260,25 @@ class JobWorkflow:
             workflow.upsert_search_attributes(values)
         self._shown = now
 
-    def _continue_if_long(self) -> None:
-        """Hand the state on. No await stands between the checks and the end of this run, so no fact is lost."""
-        if self._state.phase.is_final or self._facts or not workflow.all_handlers_finished():
+    async def _continue_if_long(self) -> None:
+        """Hand the state on. No await stands between the checks and the end of this run, so no fact is lost.
+
+        People who never stop asking could keep it from that until the engine ends a history that is too long. So when
+        it has been busy too often, new requests are sent away, to be asked again in a moment, until it is free.
+        """
+        if self._state.phase.is_final or not workflow.info().is_continue_as_new_suggested():
             return
-        if workflow.info().is_continue_as_new_suggested():
+        self._busy += 1
+        if not self._is_free() and self._busy > OFTEN and workflow.patched(DRAINS):
+            self._drains = True
+            await workflow.wait_condition(lambda: bool(self._facts) or self._is_free())
+        if self._is_free():
             workflow.continue_as_new(self._input.model_copy(update={"state": self._state}))
+
+    def _is_free(self) -> bool:
+        """Whether nothing is under way that this run must finish itself."""
+        unheard = workflow.cancellation_reason() is not None and self._state.phase is not Phase.CANCELLING
+        return not self._facts and not unheard and workflow.all_handlers_finished()
 
 
 def _engines_cancel() -> Requested:

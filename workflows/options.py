@@ -9,6 +9,8 @@ STEADY = RetryPolicy(
     initial_interval=timedelta(milliseconds=500), backoff_coefficient=2.0, maximum_interval=timedelta(seconds=20)
 )
 
+LONG_ENOUGH = timedelta(days=30)  # for somebody to repair whatever is away
+
 
 def launch(heartbeat: timedelta) -> ActivityConfig:
     """Snapshot extraction included. After an hour without a start the attempt counts as failed."""
@@ -22,10 +24,12 @@ def launch(heartbeat: timedelta) -> ActivityConfig:
 
 
 def collect(heartbeat: timedelta) -> ActivityConfig:
-    """Hashing every checkpoint and moving every log takes its time."""
+    """Hashing every checkpoint and moving every log takes its time. Attempts unbounded on purpose, as in `record`:
+    giving up would count a success as lost and run it again. What can never work is refused for good and ends at once.
+    """
     return ActivityConfig(
         start_to_close_timeout=timedelta(hours=1),
-        schedule_to_close_timeout=timedelta(hours=6),
+        schedule_to_close_timeout=LONG_ENOUGH,
         heartbeat_timeout=heartbeat,
         retry_policy=STEADY,
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
@@ -46,6 +50,6 @@ def record() -> ActivityConfig:
     """Attempts unbounded on purpose: a job's end must reach the store, however long the database is away."""
     return ActivityConfig(
         start_to_close_timeout=timedelta(seconds=15),
-        schedule_to_close_timeout=timedelta(days=30),
+        schedule_to_close_timeout=LONG_ENOUGH,
         retry_policy=STEADY,
     )

@@ -162,3 +162,11 @@ async def test_numbers_tell_of_ones_own_jobs_and_of_the_process(world: World) ->
         assert line in text, line
     assert "rival" not in text
     assert (await world.ask("GET", "/metrics", key="")).status_code == 401
+
+
+async def test_a_method_that_somebody_made_up_makes_no_series_of_its_own(sqlite_world: World) -> None:
+    for number in range(3):
+        await sqlite_world.ask(f"MADEUP{number}", "/v1/jobs")
+    text = (await sqlite_world.ask("GET", "/metrics")).text
+    assert "MADEUP" not in text
+    assert 'method="other"' in text

@@ -16,6 +16,7 @@ from temporalio.contrib.pydantic import pydantic_data_converter
 
 from definitions.attempt import StoppedBy
 from definitions.facts import Verb
+from definitions.ids import job_workflow_id
 from definitions.job_state import JobState, RetryRules
 from definitions.states import Phase
 from tests.support.jobs import asked, checkpoint, new_state, rank
@@ -23,6 +24,7 @@ from tests.support.polling import eventually_async
 from tests.support.scripted import NeverLaunches, Running, Script, job_on_engine
 from tests.support.temporal import running_temporal
 from workers.leave import leave
+from workers.operator import TemporalJobOperator
 from workflows.job import JobWorkflow
 
 FOLDER = Path(__file__).parent / "histories"
@@ -90,6 +92,20 @@ async def engine_cancel(run: Running) -> None:
     await run.attempt_ends()
 
 
+async def busy(run: Running) -> None:
+    """Four people who never stop asking, until the job sends them away to continue as new."""
+    await run.until(running(1))
+    operator = TemporalJobOperator(run.client, timedelta(minutes=1))
+    job = run.handle.id.removeprefix(job_workflow_id("default", ""))
+
+    async def person(name: int) -> None:
+        for number in range(10):
+            await operator.request("default", job, asked(Verb.CHECKPOINT, f"p{name}-{number}"))
+
+    await asyncio.gather(*(person(name) for name in range(4)))
+    await run.attempt_ends()
+
+
 PLAYS: dict[str, tuple[Play, Script]] = {
     "happy": (happy, Script(OK)),
     "retry": (retry, Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})),
@@ -101,6 +117,7 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "safety-poll": (safety_poll, Script(OK)),
     "launch-stopped": (launch_stopped, NeverLaunches(STOPPED)),
     "engine-cancel": (engine_cancel, Script(STOPPED)),
+    "busy": (busy, Script(OK)),
 }
 
 
@@ -144,7 +161,7 @@ async def main(names: list[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory() as folder:
         for name in names:
-            options = SOON_LONG if name == "continue-as-new" else ()
+            options = SOON_LONG if name in ("continue-as-new", "busy") else ()
             with running_temporal(Path(folder), *options) as server:
                 client = await Client.connect(server.address, data_converter=pydantic_data_converter)
                 for path in await record(name, client):

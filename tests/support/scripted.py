@@ -118,7 +118,8 @@ class NeverLaunches(Script):
 class Running:
     """A job's workflow on a real engine, played against a script."""
 
-    def __init__(self, handle: WorkflowHandle[Any, JobState], script: Script) -> None:
+    def __init__(self, client: Client, handle: WorkflowHandle[Any, JobState], script: Script) -> None:
+        self.client = client
         self.handle = handle
         self.script = script
 
@@ -163,4 +164,4 @@ async def job_on_engine(
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
             id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
         )
-        yield Running(handle, script)
+        yield Running(client, handle, script)
