@@ -83,12 +83,12 @@ def _within_budget(
     of_class = sum(1 for a in state.attempts if a.failure is failed.failure)
     most = allowed if allowed is not None else rule.limit
     if most is not None and of_class > most:
-        return RetryVerdict(retry=False, why=f"no retries left: {most} for {failed.failure}")
+        return RetryVerdict(retry=False, why=_used_up(most, f" for {failed.failure}"))
     uncounted = sum(1 for a in state.attempts if a.failure is not None and not TABLE[a.failure].counted)
     if not rule.counted and uncounted >= UNCOUNTED_LIMIT:
         return RetryVerdict(retry=False, why=f"no retries left: {UNCOUNTED_LIMIT} times {failed.failure}")
     if rule.counted and state.retries_used >= state.retry.limit:
-        return RetryVerdict(retry=False, why=f"no retries left of {state.retry.limit}")
+        return RetryVerdict(retry=False, why=_used_up(state.retry.limit))
     delay = delay_before(state.retry, state.retries_used, rule.delay_factor)
     if _over_budget(state, now + delay):
         return RetryVerdict(retry=False, why=f"the retry budget of {state.retry.budget} is used up")
@@ -96,6 +96,12 @@ def _within_budget(
     return RetryVerdict(
         retry=True, delay=delay, counted=rule.counted, avoid=avoid, why=f"next attempt in {_spell(delay)}: {rule.why}"
     )
+
+
+def _used_up(limit: int, what: str = "") -> str:
+    if limit == 0:
+        return f"not retried: its limit of retries{what} is 0"
+    return f"the one retry{what} is used up" if limit == 1 else f"all {limit} retries{what} are used up"
 
 
 def _over_budget(state: JobState, then: datetime) -> bool:

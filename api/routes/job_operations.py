@@ -17,6 +17,7 @@ from definitions.errors import PerdureError
 from definitions.facts import Verb
 from definitions.principal import Action, ResourceKind
 from definitions.quantities import QuantityError, parse_duration
+from definitions.spec_errors import sentence
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
 
@@ -70,7 +71,7 @@ async def extend(caller: Operator, job: JobPath, request: Once, body: ExtendJob,
     try:
         by = parse_duration(body.by)
     except QuantityError as error:
-        raise PerdureError("PD-1108", error.what, where="body.by", remedy=error.fix) from None
+        raise PerdureError("PD-1108", error.what, where="body.by", remedy=sentence(error.fix)) from None
     reply = await operate(caller, request, job, Verb.EXTEND, reason=body.reason, if_match=if_match, extend_by=by)
     return reply.send()
 

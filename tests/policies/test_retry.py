@@ -44,11 +44,24 @@ def test_a_users_own_error_is_retried_when_the_job_says_so() -> None:
     assert verdict(attempts(FailureClass.USER_ERROR), retry=rules).retry
     answer = verdict(attempts(FailureClass.USER_ERROR, FailureClass.USER_ERROR), retry=rules, retries_used=1)
     assert not answer.retry
-    assert "1 for user-error" in answer.why
+    assert answer.why == "the one retry for user-error is used up"
 
 
 def test_a_job_may_forbid_what_the_table_allows() -> None:
     assert not verdict(attempts(FailureClass.SIGNAL), retry=RetryRules(classes={FailureClass.SIGNAL: 0})).retry
+
+
+@pytest.mark.parametrize(
+    ("limit", "words"),
+    [
+        (0, "not retried: its limit of retries is 0"),
+        (1, "the one retry is used up"),
+        (2, "all 2 retries are used up"),
+    ],
+)
+def test_a_limit_that_is_reached_is_told_as_what_it_was(limit: int, words: str) -> None:
+    past = attempts(*[FailureClass.SIGNAL] * (limit + 1))
+    assert verdict(past, retry=RetryRules(limit=limit), retries_used=limit).why == words
 
 
 def test_the_limit_counts_only_what_is_the_jobs_own() -> None:

@@ -110,7 +110,10 @@ def metrics(
     json: given.Json = None,
     output: given.Output = None,
 ) -> None:
-    """Draw what a job reported of itself in progress.jsonl, by step."""
+    """Draw what a job reported of itself in progress.jsonl, by step.
+
+    Each line there names its step, time, attempt and rank beside the metrics; lines that do not are left out.
+    """
     from perdure.cli.lists import show_list
     from perdure.cli.shapes import METRIC
     from perdure.client.operations import history
