@@ -39,6 +39,7 @@ class SpecModel(BaseModel):
     """Base of what people write: frozen, unknown fields refused, camelCase outside and snake_case inside."""
 
     model_config = ConfigDict(
+        hide_input_in_errors=True,  # an error's text may end in a log
         frozen=True,
         extra="forbid",
         alias_generator=to_camel,

@@ -10,8 +10,9 @@ from datetime import datetime
 from sqlalchemy import Select, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from definitions.facts import Event
 from definitions.states import FailureClass, Phase
-from store import checkpoints, snapshots
+from store import checkpoints, events, snapshots
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
 from store.tables_jobs import ArtifactRow, JobRow
@@ -46,6 +47,19 @@ def acknowledge_starts(session: Session, jobs: Iterable[str], now: datetime) -> 
     """`acknowledge_start` for many; returns for how many it was news."""
     mine = (JobRow.id.in_(list(jobs)), JobRow.start_acknowledged_at.is_(None))
     return changed(session, update(JobRow).where(*mine).values(start_acknowledged_at=now))
+
+
+def refuse_start(session: Session, job: str, now: datetime, event: Event) -> bool:
+    """End a job that the engine will never take, with the event that says why. Safe to repeat: the first one counts."""
+    row = session.get_one(JobRow, job, with_for_update=True)
+    if row.start_acknowledged_at is not None:
+        return False
+    row.start_acknowledged_at = row.ended_at = now
+    row.phase, row.failure, row.reason, row.live_name = Phase.FAILED, FailureClass.INFRASTRUCTURE, event.reason, None
+    row.generation += 1
+    session.flush()
+    events.append(session, row.tenant, row.project, row.id, [event])
+    return True
 
 
 def active_jobs(session: Session, limit: int, after: str = "") -> list[JobRow]:

@@ -3,8 +3,8 @@
 Rows whose start was acknowledged are never looked at again, so a job that the engine has forgotten (its retention is
 over) is not started a second time. A start that happened and was not acknowledged is found by its workflow id.
 
-A row that can never be started keeps no other from starting: it is complained of once and passed over until this
-process is a new one, which may be of a version that can read it.
+A row that cannot be started keeps no other from starting. One that cannot be read is complained of once and passed over
+until this process is a new one, which may be of a version that can read it. One that the engine refuses has failed.
 """
 
 import asyncio
@@ -27,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.effects import effect
 from activities.job import utc_now
+from definitions.facts import Event
 from definitions.ids import job_workflow_id
 from definitions.job import Job
 from definitions.job_state import JobInput
@@ -34,6 +35,7 @@ from definitions.search_attributes import CLUSTER, JOB_PHASE, PROJECT, TENANT
 from definitions.states import Phase
 from definitions.submission import JobSubmission
 from policies.job_plan import JobIds, initial_state
+from policies.job_steps import SYSTEM
 from store import system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
@@ -107,12 +109,12 @@ class Starter:
             except WorkflowAlreadyStartedError:
                 return True
             except ValueError as error:  # pydantic's too
-                self._pass_over(row, f"it cannot be read: {error}")
+                self._pass_over(row, error)
                 return False
             except RPCError as error:
                 if error.status is not RPCStatusCode.INVALID_ARGUMENT:
                     raise
-                self._pass_over(row, f"the engine refuses it: {error}")
+                await asyncio.to_thread(self._refuse, row, str(error))
                 return False
         return True
 
@@ -131,9 +133,17 @@ class Starter:
             priority=TaskPriority(fairness_key=row.tenant[:64]),
         )
 
-    def _pass_over(self, row: JobRow, why: str) -> None:
+    def _pass_over(self, row: JobRow, error: ValueError) -> None:
         self._passed_over.add(row.id)
-        log.error("a stored job is not started, since %s", why, extra={"job": row.id})
+        log.error("a stored job cannot be read, so it is not started: %s", error, extra={"job": row.id})
+
+    def _refuse(self, row: JobRow, why: str) -> None:
+        log.error("the engine refuses a job: %s", why, extra={"job": row.id})
+        now = self._now()
+        reason = f"the workflow engine refuses it: {why}"
+        data = {"phase": Phase.FAILED.value, "attempt": 0}
+        event = Event(key="refused", at=now, actor=SYSTEM, kind="refused", reason=reason, data=data)
+        transaction(self._engine, lambda session: system.refuse_start(session, row.id, now, event))
 
     def _waiting(self) -> Sequence[JobRow]:
         with reading(self._engine) as session:

@@ -93,6 +93,7 @@ def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_it_and_is_told_of_on
     for _ in range(3):
         world.watcher.sweep()
     assert world.step(third) == 7
+    assert "Something" not in caplog.text
     told = [getattr(record, "job", "") for record in caplog.records]
     assert (told.count(first.id), told.count(second.id)) == (1, 1)
 

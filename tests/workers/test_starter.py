@@ -11,11 +11,12 @@ from sqlalchemy import Engine
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
-from store import system
+from definitions.states import Phase
+from store import events, system
 from store.engine import open_engine, reading, session
 from store.migrate import upgrade
 from store.tables_jobs import JobRow
-from tests.store.builders import add_job, document
+from tests.store.builders import HERE, add_job, document
 from tests.support.polling import eventually_async
 from tests.support.ports import free_port
 from workers import starter
@@ -81,14 +82,21 @@ async def test_jobs_that_cannot_be_started_keep_no_other_from_starting(
     engine: Engine, temporal_client: Client, caplog: Any, monkeypatch: Any
 ) -> None:
     monkeypatch.setattr(starter, "BATCH", 2)
-    too_large = {"A": {"value": "x" * 3 * 1024**2}}
+    too_large = {f"A{number}": {"value": "x" * 30_000} for number in range(100)}
     stuck = [add_job(engine, f"large-{number}", spec=document(env=too_large)).id for number in range(2)]
     unreadable = add_job(engine, "odd").id
     with session(engine) as active:
-        active.get_one(JobRow, unreadable).spec = {"kind": "Something"}
+        active.get_one(JobRow, unreadable).spec = {"kind": "do-not-repeat-me"}
     well = [add_job(engine, f"well-{number}").id for number in range(3)]
     async with going(Starter(engine, temporal_client, task_queue=QUEUE)):
-        await eventually_async(lambda: not set(well) & set(waiting(engine)), 20)
-    assert set(waiting(engine)) == {*stuck, unreadable}
+        await eventually_async(lambda: waiting(engine) == [unreadable], 20)
+    with reading(engine) as active:
+        refused = [active.get_one(JobRow, job) for job in stuck]
+        assert [(row.phase, row.live_name) for row in refused] == [(Phase.FAILED, None)] * 2
+        assert all("the workflow engine refuses it" in row.reason for row in refused)
+        told = [event.kind for event in events.tail(active, *HERE, stuck[0], 10)]
+        assert told == ["refused"]
+        assert {active.get_one(JobRow, job).phase for job in well} == {Phase.PENDING}
+    assert "do-not-repeat-me" not in caplog.text
     for job in (*stuck, unreadable):
         assert [record.job for record in caplog.records if getattr(record, "job", "") == job] == [job]
