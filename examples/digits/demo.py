@@ -60,7 +60,7 @@ def _play(plane: Plane) -> None:
     console.print("\n[bold]1. An undisturbed run[/], to know what should come out")
     calm = plane.submit(_document("digits-undisturbed", step_seconds=0.0), HERE)
     expected = _result(plane, calm)
-    console.print(f"   weights {expected['sha256']}, test accuracy {expected['accuracy']:.4f}")
+    console.print(f"   weights sha256 {expected['sha256']}, test accuracy {expected['accuracy']:.4f}")
 
     console.print("\n[bold]2. The same run, disturbed[/]")
     run = plane.submit(_document("digits", step_seconds=0.04), HERE)

@@ -61,14 +61,15 @@ def take(folder: Path, *, limits: Limits | None = None, progress: Progress | Non
 
 
 def limits_from(environment: Mapping[str, str]) -> Limits:
-    """The limits, with PERDURE_SNAPSHOT_MAX_BYTES in place of the default one for bytes."""
+    """The limits, with PERDURE_SNAPSHOT_MAX_BYTES in place of the default one for bytes, and without PERDURE_HOME."""
+    own = Path(environment.get("PERDURE_HOME") or "~/.perdure").expanduser().resolve()
     raw = environment.get("PERDURE_SNAPSHOT_MAX_BYTES")
     if raw is None:
-        return Limits()
+        return Limits(own=own)
     if not raw.isascii() or not raw.isdigit():
         detail = f"PERDURE_SNAPSHOT_MAX_BYTES is {raw!r}, which is not a number of bytes"
         raise PerdureError(BAD_CONFIGURATION, detail, where="PERDURE_SNAPSHOT_MAX_BYTES")
-    return Limits(bytes=int(raw))
+    return Limits(bytes=int(raw), own=own)
 
 
 def _counting(progress: Progress | None, total: int) -> manifest.Progress:

@@ -30,10 +30,11 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a snapshot may hold."""
+    """The most that a snapshot may hold. `own` is the control plane's folder, with its keys: never part of one."""
 
     bytes: int = 512 * 1024**2
     files: int = 50_000
+    own: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,8 @@ def find(root: Path, limits: Limits) -> list[Found]:
 
     Raises SnapshotRefused naming every file, link or folder that cannot be kept, or the biggest when it is too much.
     """
+    if limits.own is not None and root.is_relative_to(limits.own):
+        raise _refused(NOT_KEPT, root, ["."], "is where the control plane keeps its keys (PERDURE_HOME)")
     walk = _Walk(root, limits)
     walk.visit("", rules_for(root, git.repository_of(root) or root))
     for path in git.tracked_though_ignored(root):
@@ -74,6 +77,8 @@ class _Walk:
             is_folder = entry.is_dir(follow_symlinks=False)
             if entry.name == ".git" or rules.ignores(self._from_top(path, rules), is_folder=is_folder):
                 continue
+            if self.root / path == self.limits.own:
+                continue
             if is_folder:
                 below.append(path)
             else:
@@ -84,6 +89,8 @@ class _Walk:
     def keep_tracked(self, path: str) -> None:
         """Take a file that git tracks although a rule ignores it, unless it is gone or ours leaves it out."""
         if path in self.found or ignored_on_the_way(path, self.root, (OURS,)):
+            return
+        if self.limits.own is not None and (self.root / path).is_relative_to(self.limits.own):
             return
         try:
             status = (self.root / path).lstat()

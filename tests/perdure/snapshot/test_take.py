@@ -166,7 +166,8 @@ def test_progress_is_told_in_bytes_and_ends_at_the_total(tmp_path: Path) -> None
 
 
 def test_the_limit_for_bytes_is_a_setting() -> None:
-    assert limits_from({}) == Limits()
+    assert limits_from({"PERDURE_HOME": "/srv/p"}) == Limits(own=Path("/srv/p"))
+    assert limits_from({}) == Limits(own=Path("~/.perdure").expanduser().resolve())
     assert limits_from({"PERDURE_SNAPSHOT_MAX_BYTES": "1000"}).bytes == 1000
     with pytest.raises(PerdureError, match="not a number of bytes"):
         limits_from({"PERDURE_SNAPSHOT_MAX_BYTES": "1GB"})

@@ -130,6 +130,19 @@ def test_the_repository_itself_is_never_part_of_it(tmp_path: Path) -> None:
     assert paths(tmp_path) == ["a", "sub/b"]
 
 
+def test_the_control_planes_own_folder_is_never_part_of_it_even_if_git_tracks_it(tmp_path: Path) -> None:
+    write(tmp_path, {"train.py": "", "state/admin.token": "pd_live_x", "state/runs/log": "", "other/state/keep": ""})
+    os.mkfifo(tmp_path / "state" / "runs" / ".notify")
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / ".gitignore").write_text("state/admin.token\n")
+    git(tmp_path, "add", "-f", "state/admin.token")
+    limits = Limits(own=tmp_path / "state")
+    assert paths(tmp_path, limits) == [".gitignore", "other/state/keep", "train.py"]
+    for inside in (tmp_path / "state", tmp_path / "state" / "runs"):
+        with pytest.raises(SnapshotRefused, match="keeps its keys"):
+            find(inside, limits)
+
+
 def test_a_link_that_stays_inside_is_kept_as_a_link(tmp_path: Path) -> None:
     write(tmp_path, {"data/small/a": "", "bin/run": ""})
     (tmp_path / "bin/data").symlink_to("../data/small")
