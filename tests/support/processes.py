@@ -63,8 +63,15 @@ def with_environment(name: str, value: str) -> list[Seen]:
 
 
 def matching(wanted: Callable[[psutil.Process], bool]) -> list[Seen]:
-    """Every living process of this machine for which `wanted` holds."""
-    return _describe(process for process in psutil.process_iter() if wanted(process))
+    """Every living process of this machine for which `wanted` holds. One that ends while it is asked is none."""
+
+    def holds(process: psutil.Process) -> bool:
+        try:
+            return wanted(process)
+        except psutil.NoSuchProcess:  # a zombie is one too
+            return False
+
+    return _describe(process for process in psutil.process_iter() if holds(process))
 
 
 def wait_until_gone(processes: Iterable[Seen], deadline: float = 10.0) -> None:
