@@ -80,7 +80,7 @@ async def test_the_engines_own_cancel_ends_the_job_in_good_order(temporal_client
         await run.until(lambda state: state.phase is Phase.RUNNING)
         await run.handle.cancel()
         await run.until(lambda state: state.phase is Phase.CANCELLING)
-        assert len(run.script.stops) == 1
+        await eventually_async(lambda: len(run.script.stops) == 1)
         await run.attempt_ends()
         over = await run.handle.result()
         assert over.phase is Phase.CANCELLED
