@@ -11,7 +11,7 @@ CHECKED: dict[str, str] = {
     "megatron": "variables checked",
     "deepspeed": "variables checked",
     "horovod": "variables checked",
-    "mpi": "variables checked",
+    "mpi": "really started: Open MPI's `mpirun`, killed and begun anew",
     "jax": "variables checked",
     "ray": "variables checked",
     "tensorflow": "variables checked",
