@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from importlib.metadata import distribution
 from pathlib import Path
 
+from definitions.search_attributes import ALL
 from tests.support.polling import eventually
 from tests.support.ports import free_port
 
-SEARCH_ATTRIBUTES = ("TenantId", "ProjectId", "JobPhase", "FailureClass", "ClusterId")
+SEARCH_ATTRIBUTES = tuple(key.name for key in ALL)
 NAMESPACE = "default"
 START_TRIES = 3
 PR_SET_PDEATHSIG = 1
