@@ -18,6 +18,7 @@ from perdure.local.probes import NAMESPACE
 from workers import registry
 from workers.namespace import ensure_namespace
 from workers.parts import Loop, Parts, opened_parts
+from workers.pausing import pause
 from workers.process import run
 from workers.settings import LOOPBACK, Settings
 
@@ -68,7 +69,7 @@ async def connect(settings: Settings, stop: asyncio.Event) -> Client | None:
             return client
         except (RPCError, RuntimeError, TimeoutError) as error:  # RuntimeError: no connection
             log.info("the engine does not answer yet: %s", error)
-        await _pause(stop, RETRY_PAUSE)
+        await pause(stop, RETRY_PAUSE)
     return None
 
 
@@ -99,10 +100,3 @@ async def _run(loop: Loop, stop: asyncio.Event) -> None:
     await loop(stop)
     if not stop.is_set():
         raise RuntimeError(f"{loop} ended by itself")
-
-
-async def _pause(stop: asyncio.Event, seconds: float) -> None:
-    try:
-        await asyncio.wait_for(stop.wait(), seconds)
-    except TimeoutError:
-        return

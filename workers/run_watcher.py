@@ -30,6 +30,7 @@ from policies.retention import to_prune
 from store import attempts, checkpoints, jobs, system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
+from workers.pausing import pause
 
 PERIOD = 1.0
 PAGE = 500
@@ -62,10 +63,7 @@ class RunWatcher:
                 await asyncio.to_thread(self.sweep)
             except SQLAlchemyError as error:
                 log.warning("run folders could not be watched this time: %s", error)
-            try:
-                await asyncio.wait_for(stop.wait(), PERIOD)
-            except TimeoutError:
-                continue
+            await pause(stop, PERIOD)
 
     def sweep(self) -> None:
         """Look at every running job once. One that cannot be looked at keeps no other from it."""

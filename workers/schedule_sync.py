@@ -17,6 +17,7 @@ from definitions.schedule import Schedule
 from definitions.schedule_record import StoredSchedule
 from store import schedules, system
 from store.engine import reading
+from workers.pausing import pause
 from workers.schedule_backend import TemporalSchedules
 
 PERIOD = timedelta(seconds=1)
@@ -49,10 +50,7 @@ class ScheduleSync:
                 await self.sweep()
             except (RPCError, RuntimeError, SQLAlchemyError) as error:
                 log.warning("the engine or the database is away; changed schedules wait: %s", error)
-            try:
-                await asyncio.wait_for(stop.wait(), self._period)
-            except TimeoutError:
-                continue
+            await pause(stop, self._period)
 
     async def sweep(self) -> int:
         """Tell the engine of every schedule that changed since it was last told; returns how many. Safe to repeat."""

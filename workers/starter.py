@@ -39,6 +39,7 @@ from policies.job_steps import SYSTEM
 from store import system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
+from workers import pausing
 from workflows.job import JobWorkflow
 
 BATCH = 64
@@ -78,10 +79,7 @@ class Starter:
             except (RPCError, RuntimeError, OSError, SQLAlchemyError) as error:
                 log.warning("the engine or the database is away; accepted jobs wait: %s", error)
                 pause = AWAY_PAUSE
-            try:
-                await asyncio.wait_for(stop.wait(), pause)
-            except TimeoutError:
-                continue
+            await pausing.pause(stop, pause)
 
     async def sweep(self) -> int:
         """Start one batch and acknowledge it; returns how many rows were waiting. Safe to repeat at any point.

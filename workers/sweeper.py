@@ -26,6 +26,7 @@ from policies.job_steps import SYSTEM, attempt_token
 from store import artifacts, jobs, snapshots, system
 from store.engine import reading, session, transaction
 from store.tables import JobRow, SnapshotRow
+from workers.pausing import pause
 
 PERIOD = timedelta(minutes=1)
 PAGE = 200
@@ -62,10 +63,7 @@ class Sweeper:
                 await asyncio.to_thread(self.sweep)
             except SQLAlchemyError as error:
                 log.warning("nothing can be swept this time: %s", type(error).__name__)
-            try:
-                await asyncio.wait_for(stop.wait(), self._period.total_seconds())
-            except TimeoutError:
-                continue
+            await pause(stop, self._period.total_seconds())
 
     def sweep(self) -> int:
         """Do everything that is due once; returns how many things were settled. Raises SQLAlchemyError."""
