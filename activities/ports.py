@@ -5,7 +5,7 @@ All calls block and are bounded; activities run in threads. Adapters raise `Port
 
 import threading
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, Protocol
 
@@ -35,6 +35,14 @@ class ObjectInfo(Wire):
     sha256: str
 
 
+class UploadGrant(Wire):
+    """Leave to store blobs below `prefix` by HTML form upload (POST to `url` with `fields` and the file)."""
+
+    url: str
+    prefix: str
+    fields: dict[str, str]
+
+
 class ObjectStore(Protocol):
     """Blobs by key (`tenant/project/...`). A key is written whole or not at all."""
 
@@ -52,6 +60,12 @@ class ObjectStore(Protocol):
     def delete(self, key: str) -> bool:
         """Remove a blob; False when there was none. Safe to repeat."""
 
+    def grant_read(self, key: str, lasting: timedelta) -> str | None:
+        """An address that reads this one blob without credentials for so long; None where the store has none."""
+
+    def grant_write(self, prefix: str, lasting: timedelta) -> UploadGrant | None:
+        """Leave to store blobs below a prefix, and nothing else, for so long; None where the store has none."""
+
 
 class LogLine(Wire):
     """One line as a rank wrote it, secrets masked. `cursor` continues after this line, for one (attempt, rank)."""
@@ -61,6 +75,13 @@ class LogLine(Wire):
     at: datetime
     text: str
     cursor: str
+
+
+class RunLook(Wire):
+    """The end of a job's progress file, and which checkpoint folders there are, each with its number of manifests."""
+
+    progress: str = ""
+    checkpoints: tuple[tuple[str, int], ...] = ()
 
 
 class Runtime(Protocol):
@@ -108,6 +129,9 @@ class Runtime(Protocol):
 
     def run_folder(self, ref: AttemptRef) -> Path | None:
         """The job's run folder when it is on this machine."""
+
+    def look(self, ref: AttemptRef) -> RunLook | None:
+        """What a running attempt has written into its run folder so far; None when that cannot be seen now."""
 
 
 class JournalEntry(Wire):

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
+from definitions.pod import PodCause
+from definitions.pod_needs import PodNeeds
 from definitions.progress import ProgressNow
 from definitions.states import Mode
 from definitions.wire import Wire
@@ -98,6 +100,7 @@ class AttemptLaunch(Wire):
     restart: RestartRule | None = None  # services only
     readiness: Readiness | None = None
     avoid_nodes: tuple[str, ...] = ()
+    pod: PodNeeds | None = None  # None: processes of one machine
 
     @property
     def ranks(self) -> int:
@@ -155,6 +158,7 @@ class RankEvidence(Wire):
     leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
     restarts: int = 0
     ready: bool = True
+    cause: PodCause | None = None  # what the cluster says ended it, or keeps it from starting
     detail: str = ""
     last_lines: tuple[str, ...] = ()  # at most 20, secrets masked
 
@@ -167,6 +171,7 @@ class AttemptObservation(Wire):
     exists: bool = True
     ranks: tuple[RankEvidence, ...] = ()
     ended: bool = False
+    note: str = ""  # why it does not run yet, in the words of whoever holds it up
 
     @property
     def running(self) -> bool:

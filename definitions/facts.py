@@ -15,11 +15,13 @@ from definitions.wire import Wire
 
 
 class Launched(Wire):
-    """The launch activity returned: all ranks are behind or past the gate."""
+    """The launch activity returned. `running`: all ranks are behind or past the gate; else an observation will tell."""
 
     kind: Literal["launched"] = "launched"
     attempt: int
     at: datetime
+    running: bool = True
+    note: str = ""  # why it does not run yet
 
 
 class LaunchFailed(Wire):

@@ -8,11 +8,12 @@ import os
 import secrets
 import time
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 from typing import BinaryIO
 
 from activities.object_keys import check_key
-from activities.ports import ObjectInfo, PortError
+from activities.ports import ObjectInfo, PortError, UploadGrant
 
 BLOB = "%blob"  # no key holds a %, so one key's file is never taken for another's, nor for a folder
 DIGEST = "%sha256"
@@ -91,6 +92,12 @@ class FolderObjects:
             _sync_folder(blob.parent)
             self._remove_empty(blob.parent)
             return True
+
+    def grant_read(self, key: str, lasting: timedelta) -> str | None:
+        return None  # a folder is read by whoever shares its disk
+
+    def grant_write(self, prefix: str, lasting: timedelta) -> UploadGrant | None:
+        return None
 
     def _blob(self, key: str) -> Path:
         return self._root / (key + BLOB)

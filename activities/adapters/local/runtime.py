@@ -17,7 +17,8 @@ from activities.adapters.local.settings import Settings
 from activities.adapters.local.watcher import Watcher
 from activities.checkpoints import judge, remove
 from activities.digests import DigestCache
-from activities.ports import LogLine, ObjectStore, PortError, SecretValues
+from activities.ports import LogLine, ObjectStore, PortError, RunLook, SecretValues
+from activities.run_look import look
 from definitions.attempt import (
     AttemptLaunch,
     AttemptObservation,
@@ -96,6 +97,10 @@ class LocalRuntime:
     def run_folder(self, ref: AttemptRef) -> Path | None:
         folder = self._layout.run_folder(ref)
         return folder if folder.is_dir() else None
+
+    def look(self, ref: AttemptRef) -> RunLook | None:
+        folder = self.run_folder(ref)
+        return None if folder is None else look(folder)
 
 
 @contextmanager
