@@ -8,10 +8,21 @@ from api.deps import ApiDeps
 from api.metrics import RequestMetrics
 from api.middleware import Guard, RequestContext
 from api.openapi import describe, operation_id
-from api.routes import job_history, job_logs, job_operations, jobs, schedules, secrets, snapshots, system, templates
+from api.routes import (
+    imports,
+    job_history,
+    job_logs,
+    job_operations,
+    jobs,
+    schedules,
+    secrets,
+    snapshots,
+    system,
+    templates,
+)
 
 DESCRIPTION = "Jobs that survive anything. Every refusal is problem+json with a stable code; see `/v1/errors`."
-AREAS = (system, jobs, job_operations, job_history, job_logs, snapshots, templates, secrets, schedules)
+AREAS = (system, jobs, imports, job_operations, job_history, job_logs, snapshots, templates, secrets, schedules)
 
 
 def create_app(deps: ApiDeps) -> FastAPI:

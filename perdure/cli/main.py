@@ -15,6 +15,7 @@ from perdure.cli.commands import (
     artifacts,
     documents,
     history,
+    imports,
     jobs,
     logs,
     misc,
@@ -58,7 +59,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate):
     part.register(verbs)
-for part in (templates, secrets, schedules, misc):
+for part in (templates, secrets, schedules, imports, misc):
     part.register(app)
 
 

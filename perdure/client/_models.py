@@ -324,6 +324,30 @@ class ImagePullPolicy(StrEnum):
     NEVER = "Never"
 
 
+class ImportFormat(StrEnum):
+    """
+    What the documents are written for.
+    """
+
+    KUBERNETES = "kubernetes"
+
+
+class ImportJobs(Model):
+    """Documents of another system. Nothing is stored: the answer is the jobs that they would be."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    format: ImportFormat = ImportFormat.KUBERNETES
+    """What they are written for."""
+    text: str
+    """The documents as YAML."""
+    source: str = ""
+    """File the text came from; used in messages only."""
+    cluster: str | None = None
+    """Cluster that the jobs are to run on."""
+
+
 class JobLinks(Model):
     """Where more about the job is found."""
 
@@ -420,6 +444,12 @@ class Network(StrEnum):
     STANDARD = "standard"
     RDMA = "rdma"
     SRIOV = "sriov"
+
+
+class NoteKind(StrEnum):
+    CHANGED = "changed"
+    DROPPED = "dropped"
+    NEEDED = "needed"
 
 
 class NotificationEvent(StrEnum):
@@ -1073,6 +1103,43 @@ class EventPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class ImportNoteView(Model):
+    """One thing that is not as it was."""
+
+    kind: NoteKind
+    """changed, dropped, or needed before the job can run."""
+    path: str
+    """Field of the original."""
+    line: int
+    """Its line, from 1."""
+    column: int
+    """Its column, from 1."""
+    what: str
+    """What became of it, and why."""
+
+
+class ImportedJob(Model):
+    """One job, translated. `faults`: what keeps it from being accepted as it stands."""
+
+    name: str
+    """Name that it gets."""
+    document: dict[str, Any]
+    """The job document."""
+    text: str
+    """The same as YAML."""
+    notes: Annotated[list[ImportNoteView], Field(validate_default=True)] = []
+    """What changed and what was left out, by line."""
+    faults: list[str] = []
+    """Faults of the translated document."""
+
+
+class ImportedJobs(Model):
+    """The translation, in the order of the original."""
+
+    items: list[ImportedJob]
+    """One per document."""
 
 
 class JobView(Model):

@@ -25,6 +25,7 @@ class Jobs(Group[C]):
     render = Verb(jobs.render)
     diff = Verb(jobs.diff)
     apply = Verb(jobs.apply)
+    import_ = Verb(jobs.import_jobs)
     list = Verb(jobs.list_jobs)
     each = Iterate(paged(jobs.list_jobs))
     get = Verb(jobs.get)

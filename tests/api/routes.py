@@ -30,6 +30,7 @@ BODIES: dict[str, Any] = {
     "jobs.render": {"document": document()},
     "jobs.diff": {"document": document()},
     "jobs.apply": {"document": document("applied")},
+    "jobs.import": {"text": "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}}"},
     "jobs.extend": {"by": "30m"},
     "templates.create": {"document": template_document()},
     "secrets.create": {"name": "fresh", "value": "s3cr3t-value"},

@@ -11,6 +11,8 @@ from perdure.client._models import (
     CloneJob,
     Diff,
     ExtendJob,
+    ImportedJobs,
+    ImportJobs,
     JobPage,
     JobView,
     Operate,
@@ -55,6 +57,13 @@ def diff(body: SubmitJob, *, project: str | None = None) -> Call[Diff]:
 def apply(body: SubmitJob, *, project: str | None = None) -> Call[Applied]:
     """Submit unless the live job of that name has this very document. Another document is a conflict."""
     return _document("apply", "/v1/jobs:apply", Applied, body, project, keyed=True)
+
+
+def import_jobs(body: ImportJobs, *, project: str | None = None) -> Call[ImportedJobs]:
+    """Translate documents of another system into jobs. Nothing is written."""
+    sent = as_json(body)
+    path = "/v1/jobs:import"
+    return Call("jobs.import", "POST", path, reading(ImportedJobs), body=sent, content_type=JSON, project=project)
 
 
 def list_jobs(

@@ -22,6 +22,12 @@ from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 
 BIN = Path(sys.executable).parent
+KUBERNETES_YAML = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: training}
+spec: {template: {spec: {containers: [{name: main, image: train, command: [python, train.py]}]}}}
+"""
 STACK = ("up", "down", "status")  # they are about a control plane of this machine, and have one below
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
 PHASES = {  # of the job that is asked for something; else it has ended
@@ -67,6 +73,7 @@ def world(tmp_path: Path) -> Iterator[tuple[Live, Path]]:
     (folder / "train.py").write_text("print('hello')\n")
     (folder / "token.txt").write_text("t0ken-value\n")
     (folder / "job.yaml").write_text(JOB_YAML)
+    (folder / "training.yaml").write_text(KUBERNETES_YAML)
     (folder / "finetune.yaml").write_text(yaml.safe_dump(template_document()))
     (folder / "nightly.yaml").write_text(yaml.safe_dump(schedule_document()))
     with live_api(tmp_path) as live:

@@ -44,3 +44,45 @@ def test_a_schedule_that_is_applied_again_is_unchanged_and_another_one_a_conflic
     assert (again.code, again.out, again.err) == (0, "nightly\n", "unchanged schedule nightly\n")
     file.write_text(yaml.safe_dump({**document, "spec": {**document["spec"], "cron": ["0 1 * * *"]}}))
     assert cli("apply", "-f", "s.yaml").code == 6
+
+
+PODS = """\
+apiVersion: batch/v1
+kind: Job
+metadata: {name: train}
+spec:
+  parallelism: 2
+  template:
+    spec:
+      serviceAccountName: trainer
+      containers:
+        - {name: main, image: train, command: [python, train.py]}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: nothing}
+spec: {}
+"""
+
+
+def test_a_file_for_kubernetes_is_translated_and_what_goes_is_named_with_its_line(cli: Cli, folder: Path) -> None:
+    (folder / "pods.yaml").write_text(PODS)
+    result = cli("import", "kubernetes", "-f", "pods.yaml", "--cluster", "north")
+    assert result.code == 0
+    first, second = yaml.safe_load_all(result.out)
+    assert (first["spec"]["nodes"], first["spec"]["cluster"]) == (2, "north")
+    assert second["metadata"]["name"] == "nothing"
+    assert "pods.yaml:8:7: dropped spec.template.spec.serviceAccountName: pods of jobs get no token" in result.err
+    assert "job train: 1 changed, 1 dropped" in result.err
+    assert "nothing: cannot be submitted as it stands: spec.command: nothing says what to run [PD-1112]" in result.err
+    names = cli.ok("import", "kubernetes", "-f", "pods.yaml", "-o", "name")
+    assert names == "train\nnothing\n"
+    assert json.loads(cli.ok("jobs", "list", "--json"))["items"] == []
+
+
+def test_a_file_of_a_kind_that_cannot_be_translated_is_refused_with_its_place(cli: Cli, folder: Path) -> None:
+    (folder / "web.yaml").write_text("apiVersion: apps/v1\nkind: Deployment\n")
+    result = cli("import", "kubernetes", "-f", "web.yaml")
+    assert (result.code, result.out) == (2, "")
+    assert "web.yaml:1:1" in result.err
+    assert "Deployment of apps cannot be imported" in result.err
