@@ -15,9 +15,9 @@ from definitions.wire import Wire
 
 PLACES = Places(ROOT)
 STEP = ("python3", "-I", "-m", "activities.adapters.kubernetes.pod")
-PREPARE = (*STEP, "prepare")  # init container, our image
-KEEPER = (*STEP, "keeper")  # keeper pod, our image
-MAIN = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/main.py")
+PREPARE_COMMAND = (*STEP, "prepare")  # init container, our image
+KEEPER_COMMAND = (*STEP, "keeper")  # keeper pod, our image
+MAIN_COMMAND = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/main.py")
 ASK = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/ask.py")
 AGENT_SOURCE = "/opt/perdure/agent"  # in our image: `python`, `shim/`, `agent/` and what the interpreter needs
 LAUNCH_KEY, KEEPER_KEY = "launch.json", "keeper.json"  # keys of Secrets mounted at PLACES.secret
