@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from definitions.cluster_document import Cluster
 from definitions.job import Job
 from definitions.refusals import refused_fields
 from definitions.schedule import Schedule
@@ -20,9 +21,15 @@ from definitions.template import Template, template_issues
 from definitions.yaml_loader import Document, read
 from definitions.yaml_nodes import Scalar, locate
 
-AnyKind = Job | Template | Secret | Schedule
-M = TypeVar("M", Job, Template, Secret, Schedule)
-KINDS: dict[str, type[BaseModel]] = {"Job": Job, "Template": Template, "Secret": Secret, "Schedule": Schedule}
+AnyKind = Job | Template | Secret | Schedule | Cluster
+M = TypeVar("M", Job, Template, Secret, Schedule, Cluster)
+KINDS: dict[str, type[BaseModel]] = {
+    "Job": Job,
+    "Template": Template,
+    "Secret": Secret,
+    "Schedule": Schedule,
+    "Cluster": Cluster,
+}
 
 
 def parse(text: str | bytes, *, source: str, served_only: bool = True) -> list[AnyKind]:

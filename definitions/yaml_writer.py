@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from definitions.cluster_document import Cluster
 from definitions.job import Job
 from definitions.schedule import Schedule
 from definitions.template import Template
@@ -21,7 +22,7 @@ _SHORT = {'"': '\\"', "\\": "\\\\", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 _LITERAL = re.compile(r"(?![\n ])[\t\x20-\x7e\xa0-\ud7ff]+(?:\n+[\t\x20-\x7e\xa0-\ud7ff]+)*\n?")
 
 
-def to_yaml(document: Job | Template | Schedule) -> str:
+def to_yaml(document: Job | Template | Schedule | Cluster) -> str:
     """The document as YAML; reading it back gives an equal document."""
     return dump(document.model_dump(mode="json", by_alias=True, exclude_defaults=True))
 

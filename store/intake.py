@@ -5,6 +5,7 @@ from datetime import datetime
 from sqlalchemy.orm import Session
 
 from definitions.attempt import SeedCheckpoint
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.facts import Event
 from definitions.job import Job
@@ -65,6 +66,7 @@ def _new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime)
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),
+        cluster=spec.cluster or LOCAL_CLUSTER,
         snapshot=spec.workdir.snapshot,
         created_at=now,
     )

@@ -7,6 +7,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.ids import is_id
 from definitions.selectors import Operator, Requirement, Selector
@@ -40,6 +41,7 @@ class NewJob(Wire):
     nodes: int = 1
     ranks: int = 1
     gpus: int = 0
+    cluster: str = LOCAL_CLUSTER
     template: str | None = None
     template_version: int | None = None
     schedule: str | None = None
@@ -60,6 +62,7 @@ class JobFilter(Wire):
     schedule: str | None = None
     name: str | None = None
     name_prefix: str = ""
+    cluster: str | None = None
 
 
 def insert(session: Session, job: NewJob, first_events: Sequence[Event] = ()) -> JobRow:
@@ -177,6 +180,8 @@ def _conditions(wanted: JobFilter) -> list[ColumnElement[bool]]:
         found.append(JobRow.schedule == wanted.schedule)
     if wanted.name is not None:
         found.append(JobRow.name == wanted.name)
+    if wanted.cluster is not None:
+        found.append(JobRow.cluster == wanted.cluster)
     if wanted.name_prefix:
         # Not LIKE, which ignores case in SQLite.
         found.append(func.substr(JobRow.name, 1, len(wanted.name_prefix)) == wanted.name_prefix)

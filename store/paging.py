@@ -62,6 +62,14 @@ def read_name_and_number(text: str) -> tuple[str, int]:
     raise BadCursor
 
 
+def read_cluster_and_node(text: str) -> tuple[str, str]:
+    """The key (cluster, node) that `cursor` spelled. Raises BadCursor for anything else."""
+    match _read(text):
+        case [str(cluster), str(node)]:
+            return cluster, node
+    raise BadCursor
+
+
 def read_name(text: str) -> str:
     """The key (name) that `cursor` spelled. Raises BadCursor for anything else."""
     match _read(text):

@@ -10,11 +10,13 @@ from datetime import datetime
 from sqlalchemy import Select, delete, func, or_, select, tuple_, update
 from sqlalchemy.orm import Session
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.states import FailureClass, Phase
 from store import checkpoints, events, snapshots
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
+from store.tables_clusters import ClusterRow
 from store.tables_jobs import ArtifactRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow
 from store.upsert import changed
@@ -62,9 +64,10 @@ def refuse_start(session: Session, job: str, now: datetime, event: Event) -> boo
     return True
 
 
-def active_jobs(session: Session, limit: int, after: str = "") -> list[JobRow]:
-    """Jobs that have not ended, by id, from the one after `after` on."""
-    query = select(JobRow).where(JobRow.ended_at.is_(None), JobRow.deleted_at.is_(None), JobRow.id > after)
+def active_jobs(session: Session, cluster: str, limit: int, after: str = "") -> list[JobRow]:
+    """Jobs of a cluster that have not ended, by id, from the one after `after` on."""
+    mine = (JobRow.cluster == cluster, JobRow.ended_at.is_(None), JobRow.deleted_at.is_(None), JobRow.id > after)
+    query = select(JobRow).where(*mine)
     return list(session.scalars(query.order_by(JobRow.id).limit(limit)))
 
 
@@ -104,9 +107,17 @@ def expired_jobs(session: Session, now: datetime, limit: int, after: JobRow | No
     return _jobs_after(session, query, limit, after)
 
 
-def deleted_jobs(session: Session, limit: int, after: JobRow | None = None) -> list[JobRow]:
-    """Deleted jobs whose remains have not been removed yet, by id, from the one after `after` on."""
-    query = select(JobRow).where(JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
+def deleted_jobs(session: Session, cluster: str, limit: int, after: JobRow | None = None) -> list[JobRow]:
+    """Deleted jobs of a cluster whose remains have not been removed yet, by id, from the one after `after` on."""
+    query = select(JobRow).where(JobRow.cluster == cluster, JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
+    return _jobs_after(session, query, limit, after)
+
+
+def abandoned_jobs(session: Session, limit: int, after: JobRow | None = None) -> list[JobRow]:
+    """Deleted jobs, not yet purged, of clusters that were removed: nobody can look there any more."""
+    there = select(ClusterRow.name)
+    gone = (JobRow.cluster != LOCAL_CLUSTER, JobRow.cluster.not_in(there))
+    query = select(JobRow).where(*gone, JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
     return _jobs_after(session, query, limit, after)
 
 

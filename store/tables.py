@@ -2,6 +2,7 @@
 
 from store.base import Base
 from store.tables_access import IdempotencyRow, SecretRow, TokenRow
+from store.tables_clusters import ClusterRow, NodeRow
 from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow, TemplateRow
 
@@ -11,9 +12,11 @@ __all__ = [
     "ArtifactRow",
     "AttemptRow",
     "CheckpointRow",
+    "ClusterRow",
     "EventRow",
     "IdempotencyRow",
     "JobRow",
+    "NodeRow",
     "ScheduleRow",
     "SecretRow",
     "SnapshotRow",

@@ -8,6 +8,7 @@ from datetime import datetime
 from sqlalchemy import ForeignKeyConstraint, Index, UniqueConstraint, text
 from sqlalchemy.orm import Mapped, mapped_column
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.states import FailureClass, Mode, Phase
 from store.base import Base, Document, Tenanted
 
@@ -82,6 +83,7 @@ class JobRow(Tenanted, Base):
     artifacts_expire_at: Mapped[datetime | None]
     deleted_at: Mapped[datetime | None]
     purged_at: Mapped[datetime | None]
+    cluster: Mapped[str] = mapped_column(server_default=LOCAL_CLUSTER)
 
 
 class AttemptRow(Tenanted, Base):

@@ -1,4 +1,4 @@
-"""Looks at running jobs once a second: ranks, progress and new checkpoints go to the store, old checkpoints go.
+"""Looks at the running jobs of one cluster: ranks, progress and new checkpoints go to the store, old checkpoints go.
 
 A job that runs for weeks must show its step, list its checkpoints and keep within its retention without an attempt
 having to end, and a service whether it is ready. Everything here is repeated from what lies on disk, so a crash loses
@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine
@@ -20,8 +19,8 @@ from activities.effects import effect
 from activities.job import utc_now
 from activities.ports import Journal, PortError, Runtime
 from definitions.attempt import AttemptRef, CheckpointRecord, RankEvidence
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.job import Job
-from definitions.protocol import CHECKPOINT_FOLDER, PROGRESS_FILE
 from definitions.states import Mode, Phase
 from policies.job_plan import checkpoint_rules
 from policies.job_steps import attempt_token
@@ -32,9 +31,8 @@ from store.engine import reading, transaction
 from store.tables_jobs import JobRow
 from workers.pausing import pause
 
-PERIOD = 1.0
+PERIOD = 1.0  # seconds between two looks at the same disk
 PAGE = 500
-TAIL = 256 * 1024  # bytes of the progress file that are read: the newest points say all that a row shows
 log = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int], ...]
@@ -42,16 +40,25 @@ Evidence = tuple[str, tuple[RankEvidence, ...]]  # attempt token, ranks
 
 
 class RunWatcher:
-    """One per worker that shares a disk with the runtime."""
+    """One per worker of a cluster. `period`: seconds between two looks; elsewhere each look costs a call per job."""
 
     def __init__(
-        self, engine: Engine, runtime: Runtime, journal: Journal, *, now: Callable[[], datetime] = utc_now
+        self,
+        engine: Engine,
+        runtime: Runtime,
+        journal: Journal,
+        *,
+        cluster: str = LOCAL_CLUSTER,
+        period: float | None = None,
+        now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._engine = engine
         self._runtime = runtime
         self._journal = journal
+        self._cluster = cluster
+        self._period = PERIOD if period is None else period
         self._now = now
-        self._sizes: dict[str, int] = {}  # job -> size of its progress file when it was last read
+        self._progress: dict[str, int] = {}  # job -> hash of the end of its progress file when it was last read
         self._seen: dict[str, Signature] = {}  # job -> its checkpoint folders when they were last judged
         self._ranks: dict[str, Evidence] = {}  # job -> what its ranks were seen to be, as it was last written
         self._faults: dict[str, str] = {}  # job -> why it could not be looked at, as it was last told
@@ -63,13 +70,13 @@ class RunWatcher:
                 await asyncio.to_thread(self.sweep)
             except SQLAlchemyError as error:
                 log.warning("run folders could not be watched this time: %s", error)
-            await pause(stop, PERIOD)
+            await pause(stop, self._period)
 
     def sweep(self) -> None:
         """Look at every running job once. One that cannot be looked at keeps no other from it."""
         running = self._running()
         present = {row.id for row in running}
-        memories: tuple[dict[str, Any], ...] = (self._sizes, self._seen, self._ranks, self._faults)
+        memories: tuple[dict[str, Any], ...] = (self._progress, self._seen, self._ranks, self._faults)
         for memory in memories:
             for job in memory.keys() - present:
                 del memory[job]
@@ -83,10 +90,10 @@ class RunWatcher:
     def _look(self, row: JobRow) -> None:
         ref = _ref(row)
         self._evidence(row, ref)
-        folder = self._runtime.run_folder(ref)
-        if folder is not None:
-            self._progress(row, folder / PROGRESS_FILE)
-            self._checkpoints(row, ref, folder / CHECKPOINT_FOLDER)
+        look = self._runtime.look(ref)
+        if look is not None:
+            self._report(row, look.progress)
+            self._checkpoints(row, ref, look.checkpoints)
 
     def _complain(self, row: JobRow, error: Exception) -> None:
         """Once per fault: the next look is a second away."""
@@ -98,7 +105,7 @@ class RunWatcher:
         with reading(self._engine) as session:
             found: list[JobRow] = []
             after = ""
-            while page := system.active_jobs(session, PAGE, after):
+            while page := system.active_jobs(session, self._cluster, PAGE, after):
                 found += [row for row in page if row.phase in (Phase.RUNNING, Phase.SUSPENDING)]
                 after = page[-1].id
             return found
@@ -120,20 +127,19 @@ class RunWatcher:
         transaction(self._engine, write)
         self._ranks[row.id] = (ref.token, seen.ranks)
 
-    def _progress(self, row: JobRow, file: Path) -> None:
-        size = _size(file)
-        if size == self._sizes.get(row.id, 0):
+    def _report(self, row: JobRow, progress: str) -> None:
+        seen = hash(progress)
+        if not progress or seen == self._progress.get(row.id):
             return
-        now = summarise(parse_points(_tail(file)))
+        now = summarise(parse_points(progress.encode()))
         if now is not None:
             shown = now.model_dump(mode="json")
             transaction(
                 self._engine, lambda session: jobs.update_progress(session, row.tenant, row.project, row.id, shown)
             )
-        self._sizes[row.id] = size
+        self._progress[row.id] = seen
 
-    def _checkpoints(self, row: JobRow, ref: AttemptRef, folder: Path) -> None:
-        signature = _signature(folder)
+    def _checkpoints(self, row: JobRow, ref: AttemptRef, signature: Signature) -> None:
         if not signature or signature == self._seen.get(row.id):
             return
         judged_at = self._now()
@@ -164,28 +170,3 @@ class RunWatcher:
 def _ref(row: JobRow) -> AttemptRef:
     token = attempt_token(row.seed, row.attempt)
     return AttemptRef(tenant=row.tenant, project=row.project, job=row.id, number=row.attempt, token=token)
-
-
-def _size(file: Path) -> int:
-    try:
-        return file.stat().st_size
-    except OSError:
-        return 0
-
-
-def _tail(file: Path) -> bytes:
-    """The end of the file, from a line's beginning on."""
-    with file.open("rb") as stream:
-        size = stream.seek(0, 2)
-        stream.seek(max(0, size - TAIL))
-        content = stream.read(TAIL)
-    return content if size <= TAIL else content.partition(b"\n")[2]
-
-
-def _signature(folder: Path) -> Signature:
-    """Which checkpoint folders there are, with how many manifests each: it changes when one becomes complete."""
-    try:
-        names = sorted(entry.name for entry in folder.iterdir() if entry.is_dir())
-    except OSError:
-        return ()
-    return tuple((name, len(list((folder / name).glob("manifest-*.json")))) for name in names)

@@ -27,6 +27,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.effects import effect
 from activities.job import utc_now
+from definitions.cluster import cluster_queue
 from definitions.facts import Event
 from definitions.ids import job_workflow_id
 from definitions.job import Job
@@ -46,7 +47,6 @@ BATCH = 64
 AT_ONCE = 16
 IDLE_PAUSE = 0.1
 AWAY_PAUSE = 1.0
-LOCAL = "local"
 log = logging.getLogger(__name__)
 
 
@@ -157,7 +157,8 @@ def job_input(row: JobRow) -> JobInput:
     job = Job.model_validate(row.spec)
     submission = JobSubmission.model_validate(row.submission)
     ids = JobIds(tenant=row.tenant, project=row.project, job=row.id, owner=row.owner, seed=row.seed)
-    return JobInput(state=initial_state(job, ids, submission), suspended=job.spec.suspend)
+    state = initial_state(job, ids, submission)
+    return JobInput(state=state, queue=cluster_queue(row.cluster), suspended=job.spec.suspend)
 
 
 def _attributes(row: JobRow) -> TypedSearchAttributes:
@@ -166,6 +167,6 @@ def _attributes(row: JobRow) -> TypedSearchAttributes:
             SearchAttributePair(TENANT, row.tenant),
             SearchAttributePair(PROJECT, row.project),
             SearchAttributePair(JOB_PHASE, Phase.PENDING.value),
-            SearchAttributePair(CLUSTER, LOCAL),
+            SearchAttributePair(CLUSTER, row.cluster),
         ]
     )

@@ -6,32 +6,28 @@ safe to repeat, also by two sweepers at once. What cannot be removed is logged, 
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import TypeVar
 
 from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from activities.job import utc_now
-from activities.ports import ObjectStore, PortError, Runtime
-from definitions.attempt import AttemptRef
+from activities.ports import ObjectStore, Runtime
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.job import Job
-from definitions.object_keys import job_prefix
 from policies.cleanup import CleanupRules, Expiry, expiry, why_expired
-from policies.job_steps import SYSTEM, attempt_token
+from policies.job_steps import SYSTEM
 from store import artifacts, jobs, snapshots, system
-from store.engine import reading, session, transaction
+from store.engine import session
 from store.tables import JobRow, SnapshotRow
 from workers.pausing import pause
+from workers.purger import PERIOD, Purger, drop_objects
+from workers.row_walk import PAGE, RowWalk, passing_over
 
-PERIOD = timedelta(minutes=1)
-PAGE = 200
 log = logging.getLogger(__name__)
-T = TypeVar("T")
 
 
 class Sweeper:
@@ -48,16 +44,16 @@ class Sweeper:
         now: Callable[[], datetime] = utc_now,
     ) -> None:
         self._engine = engine
-        self._runtime = runtime
+        self._rows = RowWalk(engine)
+        self._purger = Purger(engine, runtime, objects, LOCAL_CLUSTER, now=now)
         self._objects = objects
         self._rules = rules or CleanupRules()
         self._period = period
         self._now = now
-        self._halted: Callable[[], bool] = lambda: False
 
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep now and then every period, until `stop` is set; a sweep under way then ends after its present item."""
-        self._halted = stop.is_set
+        self._rows.halted = self._purger.halted = stop.is_set
         while not stop.is_set():
             try:
                 await asyncio.to_thread(self.sweep)
@@ -68,7 +64,8 @@ class Sweeper:
     def sweep(self) -> int:
         """Do everything that is due once; returns how many things were settled. Raises SQLAlchemyError."""
         now = self._now()
-        steps = (self._plan, self._expire, self._purge, self._drop_artifacts, self._drop_snapshots, self._forget)
+        cleaning = (self._purge, self._abandon, self._drop_artifacts, self._drop_snapshots, self._forget)
+        steps = (self._plan, self._expire, *cleaning)
         settled = {step.__name__.lstrip("_"): step(now) for step in steps}
         if any(settled.values()):
             log.info("swept", extra=settled)
@@ -77,47 +74,50 @@ class Sweeper:
     def _plan(self, now: datetime) -> int:
         """Work out, for jobs that have ended, when they and their artifacts go."""
         planned = 0
-        while rows := self._read(system.ended_unplanned, PAGE):
+        while rows := self._rows.read(system.ended_unplanned, PAGE):
             for row in rows:
-                if self._halted():
+                if self._rows.halted():
                     return planned
                 times = _expiry(row)
-                self._write(system.plan_cleanup, row.id, now, times.job, times.artifacts)
+                self._rows.write(system.plan_cleanup, row.id, now, times.job, times.artifacts)
                 planned += 1
         return planned
 
     def _expire(self, now: datetime) -> int:
         """Delete jobs whose time is over, as a person would."""
         return sum(
-            self._write(jobs.delete, row.tenant, row.project, row.id, now, _expired(row, now))
-            for row in self._walk(system.expired_jobs, now)
+            self._rows.write(jobs.delete, row.tenant, row.project, row.id, now, _expired(row, now))
+            for row in self._rows.walk(system.expired_jobs, now)
         )
 
     def _purge(self, now: datetime) -> int:
-        """Remove what deleted jobs left: run folders, objects, checkpoints."""
+        """Remove what deleted jobs of this machine left. Other clusters' workers see to theirs."""
+        return self._purger.purge()
+
+    def _abandon(self, now: datetime) -> int:
+        """Remove the objects of deleted jobs whose cluster was removed. What is left there is out of reach."""
         purged = 0
-        for row in self._walk(system.deleted_jobs):
-            with _passing_over(f"job {row.id}"):
-                self._runtime.forget(_last_attempt(row))
-                self._drop_objects(job_prefix(row.tenant, row.project, row.id))
-                self._write(system.mark_purged, row, now)
+        for row in self._rows.walk(system.abandoned_jobs):
+            with passing_over(f"job {row.id}"):
+                drop_objects(self._objects, row)
+                self._rows.write(system.mark_purged, row, now)
                 purged += 1
         return purged
 
     def _drop_artifacts(self, now: datetime) -> int:
         dropped = 0
-        for row in self._walk(system.expired_artifacts, now):
-            with _passing_over(f"artifact {row.path} of job {row.job}"):
+        for row in self._rows.walk(system.expired_artifacts, now):
+            with passing_over(f"artifact {row.path} of job {row.job}"):
                 self._objects.delete(row.object_key)
-                self._write(artifacts.mark_deleted, row, now)
+                self._rows.write(artifacts.mark_deleted, row, now)
                 dropped += 1
         return dropped
 
     def _drop_snapshots(self, now: datetime) -> int:
         since = now - self._rules.snapshots
         dropped = 0
-        for row in self._walk(system.unused_snapshots, since):
-            with _passing_over(f"snapshot {row.sha256}"):
+        for row in self._rows.walk(system.unused_snapshots, since):
+            with passing_over(f"snapshot {row.sha256}"):
                 dropped += self._drop_snapshot(row, since)
         return dropped
 
@@ -132,31 +132,7 @@ class Sweeper:
         return 1
 
     def _forget(self, now: datetime) -> int:
-        return self._write(system.forget_requests, now - self._rules.requests)
-
-    def _drop_objects(self, prefix: str) -> None:
-        last: str | None = None
-        while found := self._objects.list(prefix, after=last):
-            for info in found:
-                self._objects.delete(info.key)
-            last = found[-1].key
-
-    def _walk(self, read: Callable[..., list[T]], *values: object) -> Iterator[T]:
-        """Rows page by page, each once, whatever becomes of them; ends early when the sweeper is halted."""
-        last: T | None = None
-        while rows := self._read(read, *values, PAGE, last):
-            for row in rows:
-                if self._halted():
-                    return
-                yield row
-            last = rows[-1]
-
-    def _read(self, work: Callable[..., T], *values: object) -> T:
-        with reading(self._engine) as active:
-            return work(active, *values)
-
-    def _write(self, work: Callable[..., T], *values: object) -> T:
-        return transaction(self._engine, lambda active: work(active, *values))
+        return self._rows.write(system.forget_requests, now - self._rules.requests)
 
 
 def _expiry(row: JobRow) -> Expiry:
@@ -175,17 +151,3 @@ def _expired(row: JobRow, now: datetime) -> Event:
     assert row.expires_at is not None
     reason = why_expired(row.ended_at, row.expires_at)
     return Event(key="deleted", at=now, actor=SYSTEM, kind="deleted", reason=reason)
-
-
-def _last_attempt(row: JobRow) -> AttemptRef:
-    token = attempt_token(row.seed, row.attempt)
-    return AttemptRef(tenant=row.tenant, project=row.project, job=row.id, number=row.attempt, token=token)
-
-
-@contextmanager
-def _passing_over(what: str) -> Iterator[None]:
-    """One thing that cannot be removed must not keep the others."""
-    try:
-        yield
-    except PortError as error:
-        log.warning("%s cannot be removed this time: %s", what, error)

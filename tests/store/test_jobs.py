@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Engine, update
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.states import FailureClass, Phase
 from policies.selectors import matches, parse_selector
@@ -123,7 +124,7 @@ def test_only_a_final_job_is_deleted_and_only_once(engine: Engine) -> None:
         assert jobs.get(active, *HERE, row.id) is None
         assert jobs.get(active, *HERE, row.name) is None
         assert jobs.page(active, *HERE, JobFilter(), limit=10).items == []
-        assert [job.deleted_at for job in system.deleted_jobs(active, 10)] == [NOW]
+        assert [job.deleted_at for job in system.deleted_jobs(active, LOCAL_CLUSTER, 10)] == [NOW]
         assert [line.kind for line in events.tail(active, *HERE, row.id, 10)] == ["deleted"]
     assert add_job(engine).name == row.name
 
@@ -262,8 +263,8 @@ def test_active_jobs_are_those_that_have_not_ended(engine: Engine) -> None:
     rows = sorted((add_job(engine, name) for name in "abc"), key=lambda row: row.id)
     _set(engine, rows[0].id, phase=Phase.FAILED, ended_at=NOW)
     with reading(engine) as active:
-        assert [row.id for row in system.active_jobs(active, 10)] == [rows[1].id, rows[2].id]
-        assert [row.id for row in system.active_jobs(active, 10, after=rows[1].id)] == [rows[2].id]
+        assert [row.id for row in system.active_jobs(active, LOCAL_CLUSTER, 10)] == [rows[1].id, rows[2].id]
+        assert [row.id for row in system.active_jobs(active, LOCAL_CLUSTER, 10, after=rows[1].id)] == [rows[2].id]
 
 
 def _set(engine: Engine, job: str, **values: Any) -> None:

@@ -1,5 +1,6 @@
 """Migrations arrive at exactly the tables of the code, whoever runs them and whatever happens meanwhile."""
 
+import re
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -123,8 +124,12 @@ def test_a_percent_sign_in_the_installation_path_is_no_setting(monkeypatch: pyte
 def _sqlite_schema(engine: Engine) -> dict[str, list[str]]:
     query = "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL AND tbl_name NOT IN ('alembic_version')"
     with engine.connect() as connection:
-        # Constraints may stand in another order below the columns: lines are compared as a set.
-        return {name: sorted(line.strip(" ,\t") for line in sql.splitlines()) for name, sql in _rows(connection, query)}
+        return {name: _parts(sql) for name, sql in _rows(connection, query)}
+
+
+def _parts(sql: str) -> list[str]:
+    """Constraints may stand in another order below the columns, and a column that was added has no line of its own."""
+    return sorted(part.strip(" ,\t") for part in re.split(r"\n|, (?=\w+ [A-Z])", sql))
 
 
 def _postgres_schema(engine: Engine) -> list[str]:

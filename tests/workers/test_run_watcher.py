@@ -80,6 +80,18 @@ def test_the_newest_step_of_a_running_job_is_stored(world: World) -> None:
         assert world.step(row) == step
 
 
+def test_each_cluster_has_a_watcher_of_its_own(world: World) -> None:
+    (here, folder), (there, other) = world.running("here"), world.running("there")
+    with session(world.engine) as active:
+        active.get_one(JobRow, there.id).cluster = "north"
+    for path in (folder, other):
+        report(path, 3)
+    world.watcher.sweep()
+    assert (world.step(here), world.step(there)) == (3, None)
+    RunWatcher(world.engine, world.runtime, world.journal, cluster="north").sweep()
+    assert world.step(there) == 3
+
+
 def test_a_job_that_cannot_be_looked_at_keeps_no_other_from_it_and_is_told_of_once(world: World, caplog: Any) -> None:
     first, broken = world.running("first")
     second, odd = world.running("second")

@@ -24,7 +24,7 @@ from definitions.attempt import ArtifactRecord, AttemptRef, CheckpointRecord
 from definitions.object_keys import artifact_key, log_prefix, snapshot_key
 from definitions.states import Phase
 from policies.cleanup import CleanupRules
-from store import artifacts, checkpoints, events, idempotency, jobs, snapshots
+from store import artifacts, checkpoints, clusters, events, idempotency, jobs, snapshots
 from store.engine import open_engine, reading, session
 from store.idempotency import Request
 from store.migrate import upgrade
@@ -33,6 +33,7 @@ from store.tables import IdempotencyRow, JobRow, SnapshotRow
 from tests.arch.source import ROOT
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
 from tests.support.polling import eventually_async
+from workers.purger import Purger
 from workers.sweeper import Sweeper
 
 DAY = timedelta(days=1)
@@ -64,14 +65,17 @@ class World:
     objects_root: Path
     now: datetime = NOW
     objects: Objects = field(init=False)
+    runtime: LocalRuntime = field(init=False)
     sweeper: Sweeper = field(init=False)
 
     def __post_init__(self) -> None:
         self.objects = Objects(self.objects_root)
-        runtime = LocalRuntime(self.home, SqlSecrets(self.engine, Keys([b"k" * 32])), self.objects)
+        self.runtime = LocalRuntime(self.home, SqlSecrets(self.engine, Keys([b"k" * 32])), self.objects)
         rules = CleanupRules(snapshots=7 * DAY, requests=DAY)
         period = timedelta(milliseconds=20)
-        self.sweeper = Sweeper(self.engine, runtime, self.objects, rules=rules, period=period, now=lambda: self.now)
+        self.sweeper = Sweeper(
+            self.engine, self.runtime, self.objects, rules=rules, period=period, now=lambda: self.now
+        )
 
     def finished(self, name: str = "digits", where: tuple[str, str] = HERE, **spec: Any) -> JobRow:
         """A job that ended at NOW + 1 minute and left a run folder, a log, an artifact and a checkpoint."""
@@ -292,15 +296,41 @@ async def test_a_sweep_under_way_ends_after_its_present_item(world: World) -> No
     for row in rows:
         world.delete(row)
     stop = asyncio.Event()
-    forget = world.sweeper._runtime.forget
+    forget = world.runtime.forget
 
     def stopping(ref: Any) -> None:
         forget(ref)
         stop.set()
 
-    world.sweeper._runtime.forget = stopping  # type: ignore[method-assign]
+    world.runtime.forget = stopping  # type: ignore[method-assign]
     await asyncio.wait_for(world.sweeper.run(stop), 10)
     assert sorted(world.row(row).purged_at is not None for row in rows) == [False, False, True]
+
+
+def test_what_a_job_left_on_another_cluster_is_removed_by_that_clusters_worker_only(world: World) -> None:
+    here, there = world.finished("here"), world.finished("there")
+    with session(world.engine) as active:
+        clusters.create(active, "north", {"kind": "Cluster"}, "ada", NOW)
+        active.get_one(JobRow, there.id).cluster = "north"
+    for row in (here, there):
+        world.delete(row)
+    world.sweeper.sweep()
+    assert world.row(here).purged_at is not None
+    assert world.row(there).purged_at is None
+    assert world.left(there) == {"artifacts", "logs", "run"}
+    Purger(world.engine, world.runtime, world.objects, "north").purge()
+    assert world.row(there).purged_at is not None
+    assert world.left(there) == set()
+
+
+def test_objects_of_jobs_go_when_their_cluster_was_removed(world: World) -> None:
+    row = world.finished()
+    with session(world.engine) as active:
+        active.get_one(JobRow, row.id).cluster = "gone"
+    world.delete(row)
+    world.sweeper.sweep()
+    assert world.row(row).purged_at is not None
+    assert world.left(row) == {"run"}  # nobody can look there any more
 
 
 def _store_snapshot(world: World, sha256: str) -> None:
