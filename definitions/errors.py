@@ -128,6 +128,7 @@ def _load() -> None:
     from definitions import (  # noqa: F401
         error_codes_api,
         error_codes_cli,
+        error_codes_cluster,
         error_codes_data,
         error_codes_local,
         error_codes_pod,
