@@ -5,11 +5,11 @@ import io
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, NamedTuple, cast
+from typing import BinaryIO, NamedTuple, Protocol, cast
 
 from activities.digests import NotAFile, open_regular
 from activities.object_keys import escape_segments, key_problem
-from activities.ports import ObjectInfo, ObjectStore
+from activities.ports import ObjectInfo
 from definitions.attempt import ArtifactRecord
 from definitions.protocol import ARTIFACT_FOLDER
 from definitions.wire import Wire
@@ -23,6 +23,14 @@ class ArtifactLimits(Wire):
     bytes: int = 20 * 1024**3
 
 
+class Store(Protocol):
+    """What is needed of an object store here."""
+
+    def put(self, key: str, data: BinaryIO) -> ObjectInfo: ...
+
+    def stat(self, key: str) -> ObjectInfo | None: ...
+
+
 class KeptArtifacts(NamedTuple):
     """`problems` has one sentence per thing that was left out; it is never a reason to fail the attempt."""
 
@@ -30,7 +38,7 @@ class KeptArtifacts(NamedTuple):
     problems: tuple[str, ...]
 
 
-def keep(objects: ObjectStore, run_folder: Path, prefix: str, limits: ArtifactLimits | None = None) -> KeptArtifacts:
+def keep(objects: Store, run_folder: Path, prefix: str, limits: ArtifactLimits | None = None) -> KeptArtifacts:
     """Store every regular file of the artifacts folder under `prefix/<its path, escaped>`. Links are not followed.
 
     Safe to repeat: what is stored already with the same bytes is not sent again. Raises PortError of the store.
@@ -64,12 +72,21 @@ class _Capped:
 
     def __init__(self, file: io.BufferedReader, size: int) -> None:
         self._file = file
-        self._left = size
+        self._size = size
 
     def read(self, size: int = -1) -> bytes:
-        data = self._file.read(self._left if size < 0 else min(size, self._left))
-        self._left -= len(data)
-        return data
+        left = max(self._size - self._file.tell(), 0)
+        return self._file.read(left if size < 0 else min(size, left))
+
+    def seekable(self) -> bool:
+        return True
+
+    def tell(self) -> int:
+        return self._file.tell()
+
+    def seek(self, offset: int) -> int:
+        """From the beginning: stores read a file twice, for its digest and to send it."""
+        return self._file.seek(offset)
 
 
 def _paths(root: Path) -> Iterator[str]:
@@ -81,7 +98,7 @@ def _paths(root: Path) -> Iterator[str]:
             yield Path(parent, name).relative_to(root).as_posix()
 
 
-def _keep_one(objects: ObjectStore, root: Path, path: str, prefix: str, most: int, room: int) -> ArtifactRecord:
+def _keep_one(objects: Store, root: Path, path: str, prefix: str, most: int, room: int) -> ArtifactRecord:
     key = f"{prefix.rstrip('/')}/{escape_segments(path)}"
     if problem := key_problem(key):
         raise _LeftOut(f"its name {problem}")
@@ -104,7 +121,7 @@ def _keep_one(objects: ObjectStore, root: Path, path: str, prefix: str, most: in
     return ArtifactRecord(path=path, bytes=info.bytes, sha256=info.sha256, object_key=key)
 
 
-def _store(objects: ObjectStore, key: str, file: io.BufferedReader, size: int) -> ObjectInfo:
+def _store(objects: Store, key: str, file: io.BufferedReader, size: int) -> ObjectInfo:
     known = objects.stat(key)
     if known and known.bytes == size and known.sha256 == hashlib.file_digest(file, "sha256").hexdigest():
         return known

@@ -4,7 +4,7 @@ import errno
 import os
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -54,6 +54,11 @@ def extract(objects: ObjectStore, key: str, sha256: str, target: Path) -> None:
     Safe to repeat: a folder that is there already and not empty is left as it is. Raises PerdureError (PD-3400 to
     PD-3405 for a damaged archive, PD-3408 when the folder cannot be written) and PortError of the store.
     """
+    lay_out(lambda: objects.get(key), sha256, target)
+
+
+def lay_out(open_archive: Callable[[], BinaryIO], sha256: str, target: Path) -> None:
+    """As `extract`, wherever the archive's bytes come from; what `open_archive` raises passes through."""
     try:
         if target.is_dir() and any(target.iterdir()):
             return
@@ -64,7 +69,7 @@ def extract(objects: ObjectStore, key: str, sha256: str, target: Path) -> None:
         raise _cannot_write(target, error) from error
     try:
         layout = _Layout(work)
-        with objects.get(key) as archive:
+        with open_archive() as archive:
             read_archive(archive, sha256, AS_UPLOADED, layout.add)
         layout.make_links()
         _move(work, target)

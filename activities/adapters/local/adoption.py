@@ -1,23 +1,16 @@
 """Ranks whose supervisors are both gone: what is left of them is ended, and what is not known stays unknown."""
 
-import contextlib
 import fcntl
-import os
-import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from activities.adapters.local.logs import last_lines
-from activities.adapters.local.shim import cgroups, files, identity, peers, procs, receipt
-from definitions import protocol
+from activities.adapters.local.shim import cgroups, files, identity, leftovers, peers, procs, receipt
 from definitions.attempt import AttemptRef, RankState, StartError, StoppedBy
 from definitions.states import Mode
-
-KILL_WITHIN = 10.0  # seconds
-PAUSE = 0.01
 
 
 def lost(attempt: Path, folder: Path, ref: AttemptRef, rank: int, node: str, mode: Mode) -> bool:
@@ -30,7 +23,7 @@ def lost(attempt: Path, folder: Path, ref: AttemptRef, rank: int, node: str, mod
             return False
         known = identity.read(str(folder)) or {}
         restarted = known.get("boot_id", procs.boot_id()) != procs.boot_id()
-        killed = 0 if restarted else end_rank(ref.token, rank, known)
+        killed = 0 if restarted else leftovers.end_rank(ref.token, rank, known)
         why = "its machine was restarted" if restarted else "both supervisors are gone without a receipt"
         value = _receipt(ref, rank, node, folder, RankState.LOST, why)
         value["node_lost"] = restarted
@@ -54,68 +47,6 @@ def never_ran(folder: Path, ref: AttemptRef, rank: int, node: str, why: str, *, 
         value["stopped_by"] = StoppedBy.REQUEST if stopped else None
         _close(folder, known, value)
         return True
-
-
-def end_rank(token: str, rank: int, known: dict[str, Any]) -> int:
-    """Kill all that an identity leads to: groups, command, carriers of the token, writers of the log, their trees."""
-    command = known.get("command") or {}
-
-    def found() -> set[int]:
-        pids = set(cgroups.members(known.get("cgroups", [])))
-        if procs.is_alive(command.get("pid", 0), command.get("started")):
-            pids.add(command["pid"])
-        pids |= carriers(token, rank) | writers(known.get("pipe"))
-        return pids | {below for pid in pids for below in procs.living_descendants(pid)}
-
-    return end_all(found, lambda: cgroups.kill(known.get("cgroups", [])))
-
-
-def end_all(found: Callable[[], set[int]], also: Callable[[], None] = lambda: None) -> int:
-    """Kill whatever `found` returns until it returns nothing. Returns how many processes that were."""
-    killed: set[int] = set()
-    ends = time.monotonic() + KILL_WITHIN
-    while (pids := {pid for pid in found() if procs.start_time(pid) is not None}) and time.monotonic() < ends:
-        killed |= pids
-        also()
-        for pid in pids:
-            procs.send(pid, signal.SIGKILL)
-        time.sleep(PAUSE)
-    return len(killed)
-
-
-def carriers(token: str, rank: int | None = None) -> set[int]:
-    """Processes that were started with an attempt's token in their environment, and with the rank when one is given."""
-    wanted = {f"{protocol.ATTEMPT_TOKEN}={token}".encode()}
-    if rank is not None:
-        wanted.add(f"{protocol.RANK}={rank}".encode())
-    own = os.getpid()
-    return {pid for pid, variables in _environments() if pid != own and wanted <= variables}
-
-
-def writers(pipe: str | None) -> set[int]:
-    """Processes that have a log pipe open, which is read by nobody any more."""
-    if not pipe:
-        return set()
-    found = set()
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):
-            folder = f"/proc/{name}/fd"
-            if any(_target(f"{folder}/{number}") == pipe for number in os.listdir(folder)):
-                found.add(int(name))
-    return found - {os.getpid()}
-
-
-def _target(link: str) -> str:
-    try:
-        return os.readlink(link)
-    except OSError:
-        return ""
-
-
-def _environments() -> Iterator[tuple[int, set[bytes]]]:
-    for name in filter(str.isdecimal, os.listdir("/proc")):
-        with contextlib.suppress(OSError):  # it is gone, or another user's
-            yield int(name), set(Path("/proc", name, "environ").read_bytes().split(b"\0"))
 
 
 @contextmanager

@@ -5,13 +5,13 @@ import shutil
 import time
 from pathlib import Path
 
-from activities.adapters.local import adoption, ports, requests
+from activities.adapters.local import ports, requests
 from activities.adapters.local.launching import read_record
 from activities.adapters.local.layout import COLLECTED_FILE, TEMPORARY, Layout, key, rank_folder
 from activities.adapters.local.observing import Observer, read_collected
 from activities.adapters.local.rank_spec import secret_folder
 from activities.adapters.local.settings import Settings
-from activities.adapters.local.shim import files
+from activities.adapters.local.shim import files, leftovers
 from activities.artifacts import ArtifactLimits, keep
 from activities.checkpoints import judge
 from activities.digests import DigestCache
@@ -76,7 +76,7 @@ class Collector:
             if time.monotonic() >= ends:
                 raise PortError(f"attempt {launch.ref.number} of {launch.ref.job} does not end", code="PD-3003")
             time.sleep(PAUSE)
-        adoption.end_all(lambda: adoption.carriers(launch.ref.token))
+        leftovers.end_all(lambda: leftovers.carriers(launch.ref.token))
         return observation
 
     def _keep(self, launch: AttemptLaunch, attempt: Path, observation: AttemptObservation) -> Collected:

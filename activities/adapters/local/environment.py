@@ -25,11 +25,18 @@ def process_environment(
     launch: AttemptLaunch, rank: int, node: str, port: int, folders: Folders, secrets: dict[str, str]
 ) -> dict[str, str]:
     """All variables of one rank. The user's win over what we suggest, not over the protocol's and the rank's."""
+    told = rank_environment(launch, rank, node, "127.0.0.1", port)
+    return _of_account() | launch.base_env | job_environment(launch, folders, secrets, told)
+
+
+def job_environment(
+    launch: AttemptLaunch, folders: Folders, secrets: dict[str, str], place: dict[str, str]
+) -> dict[str, str]:
+    """What a rank is told wherever it runs: the user's variables, the protocol's, and those of its `place`."""
     user = {
         name: secrets[value.secret] if isinstance(value, SecretRef) else value for name, value in launch.env.items()
     }
-    told = _protocol(launch, folders) | rank_environment(launch, rank, node, "127.0.0.1", port)
-    return _of_account() | launch.base_env | user | told
+    return user | _protocol(launch, folders) | place
 
 
 def _of_account() -> dict[str, str]:

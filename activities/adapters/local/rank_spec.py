@@ -28,7 +28,7 @@ class RankSpecs:
         self._settings = settings
         self._port = port
         self._values = secrets.resolve(launch.ref.tenant, launch.ref.project, secret_names(launch))
-        self._files = _secret_files(launch, self._values)
+        self._files = secret_files(launch, self._values)
 
     def of_rank(self, rank: int, root: Path, start: Path) -> dict[str, Any]:
         """`root`: the working directory; `start`: the folder in it that the command runs in."""
@@ -37,29 +37,36 @@ class RankSpecs:
         folder = secret_folder(self._layout, launch, rank) if self._files else None
         folders = Folders(run=run, work=root, secrets=folder)
         return {
+            **common_spec(launch, rank, self._values, self._files),
             "run_folder": str(run),
-            "rank": rank,
-            "ranks": launch.ranks,
             "node": settings.node,
-            "token": launch.ref.token,
-            "argv": list(launch.argv),
             "env": process_environment(launch, rank, settings.node, self._port, folders, self._values),
             "cwd": str(start),
-            "masked": list(self._values.values()),
             "secret_folder": None if folder is None else str(folder),
-            "secret_files": self._files,
-            "service": launch.mode is Mode.SERVICE,
-            "deadline": None if launch.deadline is None else launch.deadline.timestamp(),
-            "grace": launch.grace.total_seconds(),
-            "hang_after": None if launch.hang_after is None else launch.hang_after.total_seconds(),
-            "restart": _restart(launch.restart or RestartRule()),
-            "readiness": None if launch.readiness is None else _readiness(launch.readiness),
             "gate_within": settings.gate_within.total_seconds(),
             "log_size": settings.log_size,
             "log_files": settings.log_files,
             "notify": str(self._layout.notify),
             "key": key(launch.ref),
         }
+
+
+def common_spec(launch: AttemptLaunch, rank: int, values: dict[str, str], files: dict[str, str]) -> dict[str, Any]:
+    """What a rank is handed wherever it runs. `values`: of secrets; `files`: what `secret_files` made of them."""
+    return {
+        "rank": rank,
+        "ranks": launch.ranks,
+        "token": launch.ref.token,
+        "argv": list(launch.argv),
+        "masked": list(values.values()),
+        "secret_files": files,
+        "service": launch.mode is Mode.SERVICE,
+        "deadline": None if launch.deadline is None else launch.deadline.timestamp(),
+        "grace": launch.grace.total_seconds(),
+        "hang_after": None if launch.hang_after is None else launch.hang_after.total_seconds(),
+        "restart": _restart(launch.restart or RestartRule()),
+        "readiness": None if launch.readiness is None else _readiness(launch.readiness),
+    }
 
 
 def secret_names(launch: AttemptLaunch) -> frozenset[str]:
@@ -74,7 +81,8 @@ def secret_folder(layout: Layout, launch: AttemptLaunch, rank: int) -> Path:
     return layout.attempt(launch.ref) / f"rank-{rank}" / "secrets"
 
 
-def _secret_files(launch: AttemptLaunch, values: dict[str, str]) -> dict[str, str]:
+def secret_files(launch: AttemptLaunch, values: dict[str, str]) -> dict[str, str]:
+    """Content by path in the folder of secret files. Raises PortError(PD-3012) for a path that leads elsewhere."""
     files: dict[str, str] = {}
     for file in launch.secret_files:
         path = PurePosixPath(file.path)

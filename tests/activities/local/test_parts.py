@@ -16,7 +16,7 @@ import pytest
 from activities.adapters.local import adoption, ports
 from activities.adapters.local.layout import Layout
 from activities.adapters.local.rank_spec import secret_folder
-from activities.adapters.local.shim import cgroups, files, gate, identity, procs, receipt
+from activities.adapters.local.shim import cgroups, files, gate, identity, leftovers, procs, receipt
 from activities.adapters.local.shim.probe import Probe
 from activities.adapters.local.shim.shared import GROUP_OOM, JOINED, MACHINE_OOM, STATUS, Shared
 from activities.adapters.local.workdir import lay_out
@@ -82,10 +82,10 @@ def test_carriers_of_a_token_are_found_by_rank_too() -> None:
         for rank in (0, 1)
     ]
     try:
-        eventually(lambda: adoption.carriers(token) == {child.pid for child in children})
-        assert adoption.carriers(token, 1) == {children[1].pid}
-        assert adoption.carriers(token[:-1]) == set()
-        assert adoption.end_all(lambda: adoption.carriers(token)) == 2
+        eventually(lambda: leftovers.carriers(token) == {child.pid for child in children})
+        assert leftovers.carriers(token, 1) == {children[1].pid}
+        assert leftovers.carriers(token[:-1]) == set()
+        assert leftovers.end_all(lambda: leftovers.carriers(token)) == 2
     finally:
         for child in children:
             child.kill()
@@ -97,8 +97,8 @@ def test_a_daemon_without_environment_is_found_by_the_pipe_that_it_kept() -> Non
     child = subprocess.Popen([sys.executable, "-c", SLEEPER], env={}, stdout=write)
     pipe = os.readlink(f"/proc/self/fd/{read}")
     try:
-        eventually(lambda: adoption.writers(pipe) == {child.pid})
-        assert adoption.writers(None) == adoption.writers("pipe:[0]") == set()
+        eventually(lambda: leftovers.writers(pipe) == {child.pid})
+        assert leftovers.writers(None) == leftovers.writers("pipe:[0]") == set()
     finally:
         child.kill()
         child.wait()
@@ -137,7 +137,7 @@ def test_lack_of_memory_is_proved_by_the_own_group_and_suspected_by_the_machines
     shared[JOINED] = 0 if group is None else 1
     (tmp_path / "memory.events").write_text(f"low 0\noom 9\noom_kill {group[1] if group else 99}\n")
     monkeypatch.setattr(cgroups, "machine_oom_kills", lambda: None if machine is None else machine[1])
-    assert receipt._oom(shared, [str(tmp_path)]) == expected
+    assert receipt._oom(shared, [str(tmp_path)], []) == expected
 
 
 @pytest.mark.parametrize(

@@ -16,10 +16,31 @@ REMOVE_TRIES = 20
 REMOVE_PAUSE = 0.01
 
 
+def own() -> list[str]:
+    """Folders of this process's own groups: version 2, and version 1's memory controller."""
+    paths = {}
+    try:
+        with open("/proc/self/cgroup") as file:
+            for line in file:
+                _, controllers, path = line.rstrip("\n").split(":", 2)
+                paths[controllers] = path
+        with open("/proc/self/mounts") as file:
+            mounts = [line.split()[1:4] for line in file]
+    except (OSError, ValueError):
+        return []
+    found = []
+    for point, kind, options in mounts:
+        if kind == "cgroup2" and "" in paths:
+            found.append(point + paths[""].rstrip("/"))
+        elif kind == "cgroup" and "memory" in options.split(",") and "memory" in paths:
+            found.append(point + paths["memory"].rstrip("/"))
+    return [folder for folder in found if os.path.isdir(folder)]
+
+
 def make(name: str) -> list[str]:
     """Make the groups that can be made below those of this process; returns their folders."""
     made = []
-    for parent in _parents():
+    for parent in own():
         folder = f"{parent}/{name}"
         try:
             os.mkdir(folder, 0o755)
@@ -108,27 +129,6 @@ def remove(folders: list[str]) -> None:
                 time.sleep(REMOVE_PAUSE)
             else:
                 break
-
-
-def _parents() -> list[str]:
-    """Folders of this process's own groups: version 2, and version 1's memory controller."""
-    own = {}
-    try:
-        with open("/proc/self/cgroup") as file:
-            for line in file:
-                _, controllers, path = line.rstrip("\n").split(":", 2)
-                own[controllers] = path
-        with open("/proc/self/mounts") as file:
-            mounts = [line.split()[1:4] for line in file]
-    except (OSError, ValueError):
-        return []
-    found = []
-    for point, kind, options in mounts:
-        if kind == "cgroup2" and "" in own:
-            found.append(point + own[""].rstrip("/"))
-        elif kind == "cgroup" and "memory" in options.split(",") and "memory" in own:
-            found.append(point + own["memory"].rstrip("/"))
-    return [folder for folder in found if os.path.isdir(folder)]
 
 
 def _write(path: str, text: str) -> None:

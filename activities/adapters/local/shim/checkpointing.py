@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 CONTROL_FILE = "control.json"
+SAVED_FILE = "saved.json"  # in the attempt's folder: the ranks on other machines have answered the request `id`
 
 
 class CheckpointFirst:
@@ -20,7 +21,7 @@ class CheckpointFirst:
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
-        self._acknowledged = 0  # ranks below this one have answered, or have ended
+        self._acknowledged = 0  # so many of the ranks here have answered, or have ended
 
     def settled(self, wanted: dict[str, Any]) -> bool:
         """Whether every rank has saved or ended, or time is up. `wanted`: id, until (seconds since the epoch)."""
@@ -32,13 +33,23 @@ class CheckpointFirst:
                 write_json(control, control_request(wanted["id"], checkpoint=True, stop_by=wanted["until"]))
             except OSError:
                 return False  # the disk is full, or the job is in the way: asked again at the next look
-        while self._acknowledged < self._spec.ranks and self._answered(self._acknowledged, wanted["id"]):
+        here = self._spec.here
+        while self._acknowledged < len(here) and self._answered(here[self._acknowledged], wanted["id"]):
             self._acknowledged += 1
-        return self._acknowledged == self._spec.ranks
+        return self._acknowledged == len(here) and (self._spec.whole or self._others_have(wanted["id"]))
 
     def _answered(self, rank: int, request: str) -> bool:
-        answer = read_json(f"{self._spec.run_folder}/ack-{rank}.json") or {}
-        return answer.get("id") == request or os.path.exists(f"{self._spec.rank_folder(rank)}/receipt.json")
+        return has_answered(self._spec.run_folder, self._spec.rank_folder(rank), rank, request)
+
+    def _others_have(self, request: str) -> bool:
+        told = read_json(f"{self._spec.attempt_folder}/{SAVED_FILE}") or {}
+        return told.get("id") == request
+
+
+def has_answered(run_folder: str, rank_folder: str, rank: int, request: str) -> bool:
+    """Whether a rank has saved for a request, or has ended and never will."""
+    answer = read_json(f"{run_folder}/ack-{rank}.json") or {}
+    return answer.get("id") == request or os.path.exists(f"{rank_folder}/receipt.json")
 
 
 def control_request(

@@ -27,7 +27,10 @@ def decision(attempt_folder: str) -> dict[str, Any] | None:
 
 
 class Gate:
-    """One rank's view. Whoever sees that every rank has a durable identity opens, so the launcher may be gone."""
+    """One rank's view. Whoever sees that every rank has a durable identity opens, so the launcher may be gone.
+
+    Ranks that are not all here leave the opening to whoever sees all.
+    """
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
@@ -41,11 +44,14 @@ class Gate:
         if made is None and self._all_identified():
             made = decide(folder, OPEN, by)
         if made is None and time.monotonic() >= self._closes:
-            why = f"rank {self._identified} was not there within {self._spec.gate_within:g} s"
+            who = f"rank {self._identified}" if self._spec.whole else "another machine's rank"
+            why = f"{who} was not there within {self._spec.gate_within:g} s"
             made = decide(folder, CLOSED, by, why)
         return made
 
     def _all_identified(self) -> bool:
+        if not self._spec.whole:
+            return False  # it cannot be seen from here
         while self._identified < self._spec.ranks:
             if not is_supervised(self._spec.rank_folder(self._identified)):
                 return False

@@ -81,11 +81,11 @@ def _standing(spec: Spec) -> str | None:
 def _prepare(spec: Spec) -> Rank:
     become_subreaper("perdure-watch")
     folder = spec.rank_folder()
-    os.makedirs(f"{folder}/log", exist_ok=True)
+    os.makedirs(spec.log_folder, exist_ok=True)
     receipt.reserve(folder)
     masker = Masker(spec.masked)
     shared = Shared(LINE_LIMIT + masker.longest)
-    log = LogWriter(f"{folder}/log", shared, masker, spec.log_size, spec.log_files)
+    log = LogWriter(spec.log_folder, shared, masker, spec.log_size, spec.log_files)
     probe = None
     if spec.readiness is not None:
         from .probe import Probe  # sockets are costly to import and few ranks need them
@@ -165,7 +165,7 @@ def _bring_to_receipt(rank: Rank, identified: Callable[[], None]) -> None:
         if row is not None:
             rank.shared.forget_command()
     rank.kill_rest()
-    if rank.stops.shutdown and not rank.shared[STOPPED_BY]:
+    if rank.stops.leaving and not rank.shared[STOPPED_BY]:
         # The machine's shutdown signals everybody at once: the command may have ended before we looked.
         rank.shared[STOPPED_BY] = CAUSES.index("shutdown")
     finishing.finish(rank)

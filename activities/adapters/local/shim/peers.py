@@ -14,9 +14,14 @@ FILE = "failed"
 RECEIPT = "receipt.json"
 
 
-def announce(attempt_folder: str, rank: int, why: str) -> dict[str, Any]:
-    """Tell every rank that this one ended badly. The first to say so is the cause; returns what stands."""
-    value = {"rank": rank, "why": why}
+def announce(attempt_folder: str, rank: int, why: str, grace: float | None = None) -> dict[str, Any]:
+    """Tell every rank that this one ended badly. The first to say so is the cause; returns what stands.
+
+    `grace`: seconds left to the others, when it was found out so late that they get less than is usual.
+    """
+    value: dict[str, Any] = {"rank": rank, "why": why}
+    if grace is not None:
+        value["grace"] = grace
     try:
         return create_once(f"{attempt_folder}/{FILE}", value) or value
     except OSError:  # no space: the neighbour will find the receipt
@@ -28,16 +33,18 @@ def failed(attempt_folder: str) -> dict[str, Any] | None:
 
 
 class Peers:
-    """Watches the next rank that has not ended well, round the ring: a look costs two small reads in any gang."""
+    """Watches the next rank of this folder that has not ended well, round the ring: a look costs two small reads."""
 
     def __init__(self, spec: Spec) -> None:
         self._spec = spec
+        self._position = spec.here.index(spec.rank)
         self._watched = 1  # distance to the rank being watched
 
     def look(self) -> dict[str, Any] | None:
         """What ended badly without saying so, for instance because both of its supervisors were killed."""
-        while self._watched < self._spec.ranks:
-            rank = (self._spec.rank + self._watched) % self._spec.ranks
+        here = self._spec.here
+        while self._watched < len(here):
+            rank = here[(self._position + self._watched) % len(here)]
             folder = self._spec.rank_folder(rank)
             try:
                 if identity.is_supervised(folder):

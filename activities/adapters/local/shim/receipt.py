@@ -83,7 +83,7 @@ def of_ended(spec: Spec, shared: Shared, groups: list[str], lines: list[bytes], 
         "ended_at": rfc3339(shared[ENDED_AT]),
         "stopped_by": CAUSES[shared[STOPPED_BY]] or None,
         "start_error": _start_error(shared),
-        "oom": _oom(shared, groups),
+        "oom": _oom(shared, groups, spec.memory_groups),
         "disk_full": full,
         "leftovers": shared[LEFTOVERS],
         "restarts": shared[RESTARTS],
@@ -135,12 +135,14 @@ def _start_problem(spec: Spec, shared: Shared) -> str:
     return f"{what!r}: {os.strerror(shared[FAILED_ERRNO])}"
 
 
-def _oom(shared: Shared, groups: list[str]) -> str:
-    """Its own group's count proves. The machine's count, grown, makes a SIGKILL suspicious. A status proves nothing."""
-    counted = cgroups.oom_kills(cgroups.joined(groups, shared[JOINED]))
-    if counted is not None:
-        return "confirmed" if counted > shared[GROUP_OOM] else "none"
+def _oom(shared: Shared, groups: list[str], container: list[str]) -> str:
+    """Its own group's count proves, and so does its container's for a rank that was killed. The machine's count, grown,
+    makes a SIGKILL suspicious. A status proves nothing."""
     killed = shared[STATUS] in (-signal.SIGKILL, 128 + signal.SIGKILL)
+    counted = cgroups.oom_kills(container or cgroups.joined(groups, shared[JOINED]))
+    if counted is not None:
+        grown = counted > shared[GROUP_OOM]
+        return "confirmed" if grown and (killed or not container) else "none"
     machine = cgroups.machine_oom_kills()
     grew = machine is not None and 0 <= shared[MACHINE_OOM] < machine
     return "suspected" if killed and grew else "none"

@@ -37,6 +37,15 @@ class Spec:
         self.log_files: int = raw["log_files"]
         self.notify: str = raw["notify"]  # a named pipe that may have no reader
         self.key: str = raw["key"]  # names the attempt there
+        # An attempt may be spread over several machines, each with a folder for its own ranks alone.
+        self.here: list[int] = raw.get("here") or list(range(self.ranks))  # ranks of this folder
+        self.log_folder: str = raw.get("log_folder") or f"{self.rank_folder()}/log"
+        self.memory_groups: list[str] = raw.get("memory_groups") or []  # control groups of the container around it all
+
+    @property
+    def whole(self) -> bool:
+        """Whether all ranks are here. If not, somebody else opens the gate and tells when the others have saved."""
+        return len(self.here) == self.ranks
 
     def rank_folder(self, rank: int | None = None) -> str:
         return f"{self.attempt_folder}/rank-{self.rank if rank is None else rank}"

@@ -114,7 +114,7 @@ def _note_refusal(rank: Rank, made: dict[str, Any]) -> None:
 def _note_start(rank: Rank) -> None:
     machine = cgroups.machine_oom_kills()
     rank.shared[MACHINE_OOM] = -1 if machine is None else machine
-    rank.shared[GROUP_OOM] = cgroups.oom_kills(rank.groups) or 0
+    rank.shared[GROUP_OOM] = cgroups.oom_kills(rank.spec.memory_groups or rank.groups) or 0
     rank.shared[STARTED_AT] = rank.shared[STARTED_AT] or time.time_ns()
     _begun(rank)
 

@@ -54,14 +54,22 @@ class Stops:
         self._look_at_folder()
         if self.shutdown:
             return Stop("shutdown", self._spec.grace, "its supervisors were told to end")
+        if self.leaving and (stop := self._requested(save_first)):
+            return stop
         if self._failed is not None and self._failed.get("rank") != self._spec.rank:
-            return Stop("gang", min(self._spec.grace, GANG_GRACE), str(self._failed.get("why", "")))
+            grace = min(self._spec.grace, float(self._failed.get("grace", GANG_GRACE)))
+            return Stop("shutdown" if self.leaving else "gang", grace, str(self._failed.get("why", "")))
         return self._requested(save_first) or self._timed_out() or (self._hanging() if self._running else None)
 
     def grace(self) -> float:
         """The grace that a request asks for now: a later request may shorten the one being given."""
         self._look_at_folder()
         return self._spec.grace if self._request is None else float(self._request["grace"])
+
+    @property
+    def leaving(self) -> bool:
+        """Whether the machine is being left: however the command ends now, it was not by itself."""
+        return self.shutdown or (self._request or {}).get("cause") == "shutdown"
 
     def begun(self) -> None:
         """The command has just started: what counts as progress counts from here."""
@@ -102,7 +110,8 @@ class Stops:
                 self._checkpoint = CheckpointFirst(self._spec)
             if not self._checkpoint.settled(self._request["checkpoint"]):
                 return None
-        return Stop("request", float(self._request["grace"]), self._request["reason"])
+        cause = self._request.get("cause", "request")
+        return Stop(cause, float(self._request["grace"]), self._request["reason"])
 
     def _timed_out(self) -> Stop | None:
         if self._deadline is None or time.time() < self._deadline:

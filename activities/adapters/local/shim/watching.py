@@ -16,7 +16,7 @@ from .stopping import CAUSES, Stop
 TICK = 0.25  # seconds between two looks while nothing happens
 SHORTEST_LOOK = 0.05  # and while much does
 MOST_DOUBLINGS = 30
-REQUEST = CAUSES.index("request")
+ASKED_FOR = (CAUSES.index("request"), CAUSES.index("shutdown"))
 
 
 def watch(rank: Rank) -> None:
@@ -99,7 +99,7 @@ def _begin_stop(rank: Rank, stop: Stop) -> None:
 
 
 def _go_on_stopping(rank: Rank) -> bool:
-    if rank.shared[STOPPED_BY] == REQUEST:
+    if rank.shared[STOPPED_BY] in ASKED_FOR:
         rank.shared[GRACE] = min(rank.shared[GRACE], int(rank.stops.grace() * NANOSECONDS))
     if time.monotonic_ns() >= rank.shared[STOPPED_AT] + rank.shared[GRACE]:
         return True
