@@ -1,0 +1,78 @@
+"""What real nodes need of this machine: root, Linux, and a few Debian packages."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from deploy.testcluster.errors import ClusterError
+from deploy.testcluster.progress import Pulse, Say, step
+
+CNI_FOLDER = Path("/usr/lib/cni")
+# Debian's package for each program (or file) that is needed.
+PACKAGES: Mapping[str, str] = {
+    "containerd": "containerd",
+    "ctr": "containerd",
+    "runc": "runc",
+    str(CNI_FOLDER / "bridge"): "containernetworking-plugins",
+    str(CNI_FOLDER / "host-local"): "containernetworking-plugins",
+    "busybox": "busybox-static",
+    "ip": "iproute2",
+    "nsenter": "util-linux",
+    "umount": "mount",
+}
+PATIENCE_SECONDS = 10
+
+
+def lacks_for_nodes() -> str:
+    """Why this machine cannot run real nodes, with the remedy; empty when it can (or can be made to)."""
+    if sys.platform != "linux":
+        return "real nodes need Linux; use a Linux machine or container"
+    if os.geteuid() != 0:
+        return "real nodes need root (namespaces, mounts, cgroups); run as root"
+    missing = _missing()
+    if missing and shutil.which("apt-get") is None:
+        return f"missing programs: {', '.join(missing)}; there is no apt-get here, so install them yourself"
+    return ""
+
+
+def must_run_nodes() -> None:
+    lacks = lacks_for_nodes()
+    if lacks:
+        raise ClusterError(lacks)
+
+
+def install_packages(say: Say) -> None:
+    """Install the Debian packages that are missing. Raises ClusterError naming them when that is impossible."""
+    packages = sorted(set(_missing().values()))
+    if not packages:
+        return
+    names = " ".join(packages)
+    with step(say, f"installing Debian packages: {names}"):
+        for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
+            _apt(arguments, say)
+    still = _missing()
+    if still:
+        raise ClusterError(f"still missing after installing {names}: {', '.join(still)}")
+
+
+def _missing() -> dict[str, str]:
+    return {what: package for what, package in PACKAGES.items() if not (shutil.which(what) or Path(what).exists())}
+
+
+def _apt(arguments: list[str], say: Say) -> None:
+    # Packaged services must not start: the test cluster runs its own.
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    command = ["apt-get", "-q", *arguments]
+    pulse = Pulse(say, f"apt-get {arguments[0]}")
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as apt:
+        while True:
+            try:
+                words, _ = apt.communicate(timeout=PATIENCE_SECONDS)
+                break
+            except subprocess.TimeoutExpired:
+                pulse.beat()
+    if apt.returncode:
+        raise ClusterError(f"{' '.join(command)} failed; install the packages yourself:\n{words.strip()[-1500:]}")

@@ -1,0 +1,139 @@
+"""The programs of the test cluster, built from the pinned modules in `go/` into the cache, each once per content."""
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache as remembered
+from pathlib import Path
+
+from deploy.testcluster import cache, go
+from deploy.testcluster.errors import ClusterError
+from deploy.testcluster.progress import PATIENCE_SECONDS, Pulse, Say, step
+
+SOURCES = Path(__file__).parent / "go"
+STRIP = ("-s", "-w")
+# An installation of the tools that the Go ecosystem's test environments use; its programs are taken before ours.
+ASSETS = "KUBEBUILDER_ASSETS"
+FROM_ASSETS = ("etcd", "kube-apiserver")
+
+
+@dataclass(frozen=True)
+class Module:
+    """One folder of `go/`. `programs` maps a program's name to its package; `stamped` is the module whose version the
+    programs are to report as their own."""
+
+    name: str
+    programs: Mapping[str, str] = field(hash=False)
+    stamped: str | None = None
+
+    @property
+    def folder(self) -> Path:
+        return SOURCES / self.name
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        return ("-trimpath", f"-ldflags={' '.join((*STRIP, *self._stamp()))}")
+
+    def version_of(self, required: str) -> str:
+        """The version of a module that this one's go.mod asks for."""
+        found = re.search(rf"^(?:require)?\s*{re.escape(required)} (v\S+)", (self.folder / "go.mod").read_text(), re.M)
+        if not found:
+            raise ClusterError(f"{self.folder / 'go.mod'} does not require {required}")
+        return found[1]
+
+    def _stamp(self) -> tuple[str, ...]:
+        if self.stamped is None:
+            return ()
+        version = self.version_of(self.stamped)
+        major, minor, _ = version.removeprefix("v").split(".", 2)
+        values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+        return tuple(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())
+
+
+def _kubernetes(*names: str) -> dict[str, str]:
+    return {name: f"k8s.io/kubernetes/cmd/{name}" for name in names}
+
+
+MODULES = (
+    Module("etcd", {"etcd": "."}),
+    Module(
+        "kubernetes",
+        _kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"),
+        stamped="k8s.io/kubernetes",
+    ),
+    Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
+    Module("coredns", {"coredns": "."}),
+    Module("minio", {"minio": "github.com/minio/minio"}),
+    Module(
+        "temporal",
+        {
+            "temporal-server": "go.temporal.io/server/cmd/server",
+            "temporal-sql-tool": "go.temporal.io/server/cmd/tools/sql",
+        },
+    ),
+)
+NAMES = tuple(name for module in MODULES for name in module.programs)
+
+
+def program(name: str, say: Say) -> Path:
+    """The path of a program, built when the cache lacks it. Several processes may ask; one of them builds.
+
+    Raises ClusterError with the compiler's words.
+    """
+    assets = os.environ.get(ASSETS)
+    if assets and name in FROM_ASSETS and (Path(assets) / name).is_file():
+        return Path(assets) / name
+    module = _module_of(name)
+    target = _home(module) / name
+    if not target.exists():
+        goroot = go.root(say)
+        with cache.only_one(f"tools-{module.name}", say):
+            if not target.exists():
+                _build(module, name, target, goroot, say)
+    return target
+
+
+def _module_of(name: str) -> Module:
+    for module in MODULES:
+        if name in module.programs:
+            return module
+    raise ClusterError(f"no such program: {name}; there are {', '.join(NAMES)}")
+
+
+@remembered
+def _home(module: Module) -> Path:
+    """The cache folder of a module's programs; another source, toolchain or flag is another folder."""
+    digest = hashlib.sha256("\0".join((go.version(), *module.flags)).encode())
+    for path in sorted(module.folder.rglob("*")):
+        if path.is_file():
+            digest.update(
+                f"\0{path.relative_to(module.folder)}\0".encode() + hashlib.sha256(path.read_bytes()).digest()
+            )
+    return cache.folder() / "tools" / f"{module.name}-{digest.hexdigest()[:16]}"
+
+
+def _build(module: Module, name: str, target: Path, goroot: Path, say: Say) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f".{name}.partial")
+    command = [str(goroot / "bin" / "go"), "build", *module.flags, "-o", str(partial), module.programs[name]]
+    with step(say, f"building {name} from go/{module.name}"):
+        pulse = Pulse(say, f"still building {name}")
+        with subprocess.Popen(
+            command, cwd=module.folder, env=go.environment(goroot), stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        ) as build:
+            words = _wait(build, pulse)
+        if build.returncode:
+            raise ClusterError(f"{name} could not be built in {module.folder}:\n{words}")
+        partial.rename(target)
+
+
+def _wait(build: "subprocess.Popen[bytes]", pulse: Pulse) -> str:
+    while True:
+        try:
+            words, _ = build.communicate(timeout=PATIENCE_SECONDS)
+            return words.decode(errors="replace").strip()
+        except subprocess.TimeoutExpired:
+            pulse.beat()
