@@ -90,6 +90,9 @@ class AttemptLaunch(Wire):
     backend: str | None = None
     master_port: int | None = None  # None: the runtime chooses a free one
     deadline: datetime | None = None  # enforced by the runtime itself, even while the control plane is away
+    # Instead of a deadline, for an attempt with `pod`: it counts from when all its ranks run (the gate opens), since
+    # its pods may have waited for hours. Enforced in the pods; `Runtime.control` moves it by giving a deadline.
+    time_limit: timedelta | None = None
     grace: timedelta = timedelta(seconds=30)
     hang_after: timedelta | None = None
     checkpoint_every: timedelta | None = None
@@ -158,7 +161,8 @@ class RankEvidence(Wire):
     leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
     restarts: int = 0
     ready: bool = True
-    cause: PodCause | None = None  # what the cluster says ended it, or keeps it from starting
+    cause: PodCause | None = None  # what the cluster says ended it, or keeps it from starting; `detail` is its sentence
+    cause_at: datetime | None = None  # when that began, where it was before the rank's end (a drain gives time to save)
     detail: str = ""
     last_lines: tuple[str, ...] = ()  # at most 20, secrets masked
 
@@ -172,10 +176,27 @@ class AttemptObservation(Wire):
     ranks: tuple[RankEvidence, ...] = ()
     ended: bool = False
     note: str = ""  # why it does not run yet, in the words of whoever holds it up
+    running_since: datetime | None = None  # set where `ranks` are left out, see `brief`
 
     @property
     def running(self) -> bool:
+        return self.running_since is not None or self._all_run
+
+    @property
+    def waits(self) -> bool:
+        """Whether it was launched and some rank is not running yet."""
+        return not self.ended and any(r.state is RankState.WAITING for r in self.ranks)
+
+    @property
+    def _all_run(self) -> bool:
         return bool(self.ranks) and all(r.state is RankState.RUNNING for r in self.ranks)
+
+    def brief(self) -> "AttemptObservation":
+        """The news without the ranks: a gang of a thousand must not be a thousand entries of a workflow's history.
+        The collection brings the evidence."""
+        started = [r.started_at for r in self.ranks if r.started_at is not None]
+        since = self.running_since or (max(started, default=self.at) if self._all_run else None)
+        return self.model_copy(update={"ranks": (), "running_since": since})
 
 
 class StopRequest(Wire):

@@ -43,6 +43,7 @@ class ContainerFacts(Wire):
     restarts: int = 0
     reason: str = ""
     message: str = ""
+    waiting_since: datetime | None = None  # since when it waits with a failing reason; None: nobody saw it begin
     exit_code: int | None = None
     signal: int | None = None
     started_at: datetime | None = None
@@ -62,12 +63,15 @@ class PodFacts(Wire):
     created_at: datetime | None = None
     started_at: datetime | None = None
     deleting: bool = False  # a deletion was asked for
+    deleted_at: datetime | None = None  # when it was asked for: the object's deletionTimestamp less its grace period
     scheduled: bool = False
     unschedulable: str = ""  # the scheduler's own sentence
     disruption: str = ""  # reason of the condition DisruptionTarget
     disruption_message: str = ""
+    disruption_at: datetime | None = None  # the condition's last transition
     init: tuple[ContainerFacts, ...] = ()
     main: ContainerFacts | None = None
+    warning: str = ""  # the newest Warning event while it waits, "<reason>: <message>" (FailedMount has no status)
     gone: bool = False  # it is no longer there; the rest is what was seen last
     last_seen: datetime | None = None  # last proof of life
     node_ready: bool | None = None  # None: nothing is known of its node

@@ -41,6 +41,9 @@ class FailureClass(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     NODE_LOST = "node-lost"
     PREEMPTED = "preempted"
+    EVICTED = "evicted"  # its pod was taken off its node: a drain, a taint, a shortage, a deletion
+    IMAGE = "image"
+    CONFIG = "config"  # what its pod names is not there: a secret, a key, a volume
     DEPENDENCY = "dependency"
     REPEATED = "repeated"  # the same failure at the same step three times
 

@@ -33,6 +33,19 @@ AFTER_FAILURE: dict[FailureClass, tuple[str, ...]] = {
     ),
     FailureClass.NODE_LOST: ("The machine went away. Submit it again once it, or another one, is there.",),
     FailureClass.PREEMPTED: ("The platform took its place for another job. Submit it again.",),
+    FailureClass.EVICTED: (
+        "Its pod was taken off its node; the reason says by whom, or what the node was short of.",
+        "If its node was short of memory or disk, ask for more in spec.resources.",
+        "Submit it again; it resumes from its newest verified checkpoint.",
+    ),
+    FailureClass.IMAGE: (
+        "Read the registry's words in the reason: a wrong name or tag, or no right to pull it.",
+        "Correct spec.image, or give the cluster's worker the pull secret: perdure clusters show CLUSTER.",
+    ),
+    FailureClass.CONFIG: (
+        "Make the secret, key or volume that the reason names, in the namespace where the cluster's jobs run.",
+        "Then submit it again: perdure jobs clone JOB.",
+    ),
     FailureClass.DEPENDENCY: ("Something the job needs was not there; the reason names it.",),
     FailureClass.REPEATED: (
         "The same failure came three times at the same step: trying again will not help.",

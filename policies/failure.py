@@ -8,11 +8,29 @@ import signal as signals
 from datetime import UTC, datetime
 
 from definitions.attempt import AttemptObservation, OomEvidence, RankEvidence, RankState, StartError, StoppedBy
+from definitions.pod import PodCause
 from definitions.states import FailureClass, Mode
 from definitions.wire import Wire
 
 SHELL_SIGNAL_BASE = 128  # POSIX shells report "ended by signal n" as exit code 128 + n
 LAST_SIGNAL = 64
+# What a cluster says ended a rank. `detail` has its words. Where a rank was never started, `start_error` says more.
+CAUSES: dict[PodCause, FailureClass] = {
+    PodCause.OUT_OF_MEMORY: FailureClass.OUT_OF_MEMORY,
+    PodCause.EVICTED_PRESSURE: FailureClass.EVICTED,
+    PodCause.OVER_EPHEMERAL: FailureClass.DISK_FULL,
+    PodCause.EVICTED: FailureClass.EVICTED,
+    PodCause.DELETED: FailureClass.EVICTED,
+    PodCause.PREEMPTED: FailureClass.PREEMPTED,
+    PodCause.DEADLINE: FailureClass.TIMEOUT,
+    PodCause.NODE_LOST: FailureClass.NODE_LOST,
+    PodCause.IMAGE: FailureClass.IMAGE,
+    PodCause.CONFIG: FailureClass.CONFIG,
+    PodCause.UNSCHEDULABLE: FailureClass.INFRASTRUCTURE,
+    PodCause.REFUSED: FailureClass.INFRASTRUCTURE,
+    PodCause.INIT: FailureClass.INFRASTRUCTURE,
+    PodCause.LOST: FailureClass.INFRASTRUCTURE,
+}
 
 
 class Judgement(Wire):
@@ -39,6 +57,10 @@ def judge(observation: AttemptObservation, mode: Mode = Mode.BATCH) -> Judgement
         return Judgement(failure=FailureClass.SIGNAL, reason="stopped on request", rank=stopped.rank)
     if mode is Mode.SERVICE:
         return Judgement(failure=FailureClass.USER_ERROR, reason="the service ended by itself, with 0", exit_code=0)
+    running = next((r for r in observation.ranks if r.state is not RankState.EXITED), None)
+    if running is not None:
+        why = f"rank {running.rank} was {running.state} when the attempt was collected"
+        return Judgement(failure=FailureClass.INFRASTRUCTURE, reason=why, rank=running.rank)
     ranks = len(observation.ranks)
     return Judgement(reason="ended with 0" if ranks == 1 else f"all {ranks} ranks ended with 0", exit_code=0)
 
@@ -60,19 +82,22 @@ def _failed(rank: RankEvidence) -> bool:
 
 
 def _when(rank: RankEvidence) -> tuple[datetime, int]:
-    return rank.ended_at or datetime.max.replace(tzinfo=UTC), rank.rank
+    """An eviction gives time to save, and ends the rank only then; what its peers do meanwhile is not the cause."""
+    known = [at for at in (rank.cause_at, rank.ended_at) if at is not None]
+    return min(known, default=datetime.max.replace(tzinfo=UTC)), rank.rank
 
 
 def _judgement(rank: RankEvidence, ranks: int) -> Judgement:
     failure, what = _of_rank(rank)
-    who = f"rank {rank.rank} of {ranks} on {rank.node}: " if ranks > 1 else ""
+    place = f" on {rank.node}" if rank.node else ""
+    who = f"rank {rank.rank} of {ranks}{place}: " if ranks > 1 else ""
     return Judgement(
         failure=failure,
         reason=f"{who}{what}",
         rank=rank.rank,
         exit_code=rank.exit_code,
         signal=rank.signal,
-        nodes=(rank.node,),
+        nodes=(rank.node,) if rank.node else (),
         last_lines=rank.last_lines[-20:],
     )
 
@@ -80,6 +105,8 @@ def _judgement(rank: RankEvidence, ranks: int) -> Judgement:
 def _of_rank(rank: RankEvidence) -> tuple[FailureClass, str]:
     if rank.start_error is not None:
         return _never_started(rank)
+    if rank.cause is not None:
+        return CAUSES[rank.cause], rank.detail or f"ended by its cluster ({rank.cause})"
     if rank.state is RankState.LOST:
         if rank.node_lost:
             return FailureClass.NODE_LOST, f"its machine {rank.node} went down or was restarted"

@@ -13,6 +13,7 @@ from definitions.job_workload import WorkdirMode
 from definitions.states import Mode
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
+from policies.pod_plan import pod_needs
 
 SHELL = ("/bin/sh", "-c")
 
@@ -75,6 +76,7 @@ def attempt_template(job: Job, ids: JobIds, submission: JobSubmission) -> Attemp
         artifacts_max_bytes=spec.artifacts.max_bytes,
         restart=_restart(spec),
         readiness=_readiness(spec),
+        pod=pod_needs(spec),
     )
 
 

@@ -39,6 +39,17 @@ TABLE: dict[FailureClass, Rule] = {
         retried=True, counted=False, avoid_node=True, why="not the job's fault, and not counted"
     ),
     FailureClass.PREEMPTED: Rule(retried=True, counted=False, why="the platform took it away, so it is not counted"),
+    FailureClass.EVICTED: Rule(
+        retried=True, counted=False, avoid_node=True, why="the cluster or a person took its place, so it is not counted"
+    ),
+    FailureClass.IMAGE: Rule(
+        retried=True,
+        limit=1,
+        delay_factor=6,
+        avoid_node=True,
+        why="once, later and elsewhere: a registry may answer again, another node may have the image",
+    ),
+    FailureClass.CONFIG: Rule(retried=False, why="what it names will not be there until somebody makes it"),
     FailureClass.DEPENDENCY: Rule(retried=False, why="what it depends on failed"),
     FailureClass.REPEATED: Rule(retried=False, why="the same failure at the same step three times"),
 }
@@ -113,8 +124,8 @@ def _over_budget(state: JobState, then: datetime) -> bool:
 def _is_repetition(attempts: tuple[AttemptSummary, ...]) -> bool:
     """The last three attempts ended the same way at the same step.
 
-    What the job cannot help (lost nodes, preemption, infrastructure) never counts, and a signal only with a step:
-    random kills of a job that reports no step prove nothing about it.
+    What the job cannot help (lost nodes, preemption, infrastructure) never counts, and a signal or an eviction only
+    with a step: random kills of a job that reports no step prove nothing about it.
     """
     last = attempts[-SAME_FAILURE_LIMIT:]
     if len(last) < SAME_FAILURE_LIMIT:
@@ -122,7 +133,7 @@ def _is_repetition(attempts: tuple[AttemptSummary, ...]) -> bool:
     first = last[0]
     if first.failure in (FailureClass.NODE_LOST, FailureClass.PREEMPTED, FailureClass.INFRASTRUCTURE):
         return False
-    if first.failure is FailureClass.SIGNAL and first.reached_step is None:
+    if first.failure in (FailureClass.SIGNAL, FailureClass.EVICTED) and first.reached_step is None:
         return False
     return all(_signature(a) == _signature(first) for a in last)
 

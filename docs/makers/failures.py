@@ -10,16 +10,27 @@ PROOF: dict[FailureClass, str] = {
     FailureClass.USER_ERROR: "exit code other than 0 that no class below explains; a secret that it names is missing; "
     "a service that ended by itself with 0",
     FailureClass.OUT_OF_MEMORY: "its own control group counted an OOM kill; or it was killed by SIGKILL while the "
-    "kernel's count of OOM kills grew (then the reason says *suspected*). Exit code 137 alone is no proof",
+    "kernel's count of OOM kills grew (then the reason says *suspected*); or the kubelet says `OOMKilled`. "
+    "Exit code 137 alone is no proof",
     FailureClass.SIGNAL: "ended by a signal that the platform did not send, or exit code 128 + n, as shells report it",
     FailureClass.COMMAND_NOT_FOUND: "the program does not exist or is not executable",
     FailureClass.HANG: "no progress reported within `progress.hangAfter`",
-    FailureClass.TIMEOUT: "`timeout` was reached",
-    FailureClass.DISK_FULL: "it failed, and the file system of its run folder had no space left",
+    FailureClass.TIMEOUT: "`timeout` was reached; or the cluster says `DeadlineExceeded`",
+    FailureClass.DISK_FULL: "it failed, and the file system of its run folder had no space left; or its "
+    "pod was evicted because it used more scratch space than it may",
     FailureClass.INFRASTRUCTURE: "both supervisors of a rank are gone without a receipt; it could not be started; "
-    "the working directory is missing or damaged; the other ranks did not come up in time",
-    FailureClass.NODE_LOST: "its machine went down or was restarted, or its service manager took it down",
-    FailureClass.PREEMPTED: "the platform took its place away (nothing on one machine does)",
+    "the working directory is missing or damaged; the other ranks did not come up in time; its pod could "
+    "not be prepared, or its node did not accept it; its pod is gone and nothing says how",
+    FailureClass.NODE_LOST: "its machine went down or was restarted, or its service manager took it down; "
+    "the cluster says that its node is not ready, for longer than its `node_patience`, or gone",
+    FailureClass.PREEMPTED: "its cluster's scheduler took its place for a pod of higher priority "
+    "(`PreemptionByScheduler`)",
+    FailureClass.EVICTED: "the cluster says that its pod was taken off its node: `Evicted` by a node short of memory, "
+    "disk or process ids, a drain (`EvictionByEvictionAPI`), a taint (`DeletionByTaintManager`), or a deletion",
+    FailureClass.IMAGE: "the kubelet says that the image cannot be had (`ErrImagePull`, `ErrImageNeverPull`, "
+    "`InvalidImageName`) for longer than the cluster's `image_patience`",
+    FailureClass.CONFIG: "the kubelet says that the container cannot be made (`CreateContainerConfigError`, "
+    "`StartError`), or that a volume is not there, for longer than the cluster's `config_patience`",
     FailureClass.DEPENDENCY: "a job that it waits for failed (`after` is refused on this stage)",
     FailureClass.REPEATED: f"the same class, exit code, signal and step {SAME_FAILURE_LIMIT} times in a row",
 }
@@ -38,7 +49,7 @@ def limits() -> str:
     return (
         f"The same class, exit code, signal and step {SAME_FAILURE_LIMIT} times in a row ends the job as `repeated`. "
         "What the job cannot help (`node-lost`, `preempted`, `infrastructure`) is never taken for that, "
-        "and a signal only when the job reports steps. "
+        "and a signal or an eviction only when the job reports steps. "
         f"Attempts that do not count are limited to {UNCOUNTED_LIMIT}."
     )
 
