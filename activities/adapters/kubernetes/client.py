@@ -116,7 +116,8 @@ class KubeClient:
             conflicts_pass=not locked,
         )
         answer = self._answer(call)
-        if answer.status == 409 and uid is not None and "resourceVersion" not in metadata:
+        # Another uid is a conflict to some versions of the server, and an immutable field to others.
+        if uid is not None and answer.status in (409, 422):
             present = self.get(kind, name)
             if present is None or present["metadata"]["uid"] != uid:
                 return None
