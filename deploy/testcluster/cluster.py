@@ -103,7 +103,7 @@ def down(folder: Path, say: Say = to_stderr) -> None:
 
 
 def needed_programs(real: bool) -> tuple[str, ...]:
-    return (*control_plane.PROGRAMS, "kwok", *(("kubelet", "coredns") if real else ()))
+    return (*control_plane.PROGRAMS, "kwok", *(nodes.PROGRAMS if real else ()))
 
 
 def status(folder: Path) -> Mapping[str, str]:

@@ -20,6 +20,7 @@ PACKAGES: Mapping[str, str] = {
     str(CNI_FOLDER / "host-local"): "containernetworking-plugins",
     "busybox": "busybox-static",
     "ip": "iproute2",
+    "iptables": "iptables",
     "nsenter": "util-linux",
     "umount": "mount",
 }

@@ -1,4 +1,4 @@
-"""The configuration files of a real node: container runtime, network plug-in, kubelet; and of the DNS server."""
+"""The configuration files of real nodes: container runtime, network plug-in, kubelet, names and service addresses."""
 
 import json
 from pathlib import Path
@@ -88,13 +88,29 @@ def write(layout: Layout, node: str) -> None:
 
 def write_dns(layout: Layout) -> Path:
     path = layout.folder / "Corefile"
-    values = {"address": layout.dns_address, "domain": DOMAIN, "kubeconfig": dns_kubeconfig(layout)}
+    values = {"address": layout.dns_address, "domain": DOMAIN, "kubeconfig": services_kubeconfig(layout)}
     path.write_text(DNS.format(**values))
     return path
 
 
-def dns_kubeconfig(layout: Layout) -> Path:
-    return layout.folder / "dns.kubeconfig"
+def write_proxy(layout: Layout) -> Path:
+    path = layout.folder / "kube-proxy.json"
+    document = {
+        "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
+        "kind": "KubeProxyConfiguration",
+        "mode": "iptables",
+        "clientConnection": {"kubeconfig": str(services_kubeconfig(layout))},
+        "hostnameOverride": REAL_NODES[0],
+        "clusterCIDR": layout.pod_network,
+        # The kernel's connection table belongs to the machine; it stays as it is.
+        "conntrack": {"maxPerCore": 0, "min": 0, "tcpEstablishedTimeout": "0s", "tcpCloseWaitTimeout": "0s"},
+    }
+    path.write_text(json.dumps(document, indent=1))
+    return path
+
+
+def services_kubeconfig(layout: Layout) -> Path:
+    return layout.folder / "services.kubeconfig"
 
 
 def _plugins(layout: Layout, node: str) -> dict[str, Any]:

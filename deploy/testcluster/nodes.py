@@ -14,6 +14,8 @@ from deploy.testcluster.processes import Servers
 from deploy.testcluster.progress import Say
 
 DNS = "coredns"
+PROXY = "kube-proxy"
+PROGRAMS = ("kubelet", PROXY, DNS)
 READY_WITHIN = 60.0
 IMPORT_WITHIN = 300.0
 
@@ -38,9 +40,7 @@ def start(layout: Layout, servers: Servers, base: Path, say: Say) -> None:
         _await_containerd(layout, servers, node)
         load_image(layout, node, base)
         start_kubelet(layout, servers, node, say)
-    control_plane.write_kubeconfig(layout, node_files.dns_kubeconfig(layout), "admin", layout.inner_url)
-    dns = [str(tools.program("coredns", say)), f"-conf={node_files.write_dns(layout)}"]
-    servers.start(DNS, [*network.enter(layout), *dns])
+    start_services(layout, servers, say)
     api = connect(layout)
     try:
         until(lambda: set(REAL_NODES) <= ready_nodes(api), READY_WITHIN, "both nodes are Ready", servers.must_live)
@@ -59,6 +59,14 @@ def start_kubelet(layout: Layout, servers: Servers, node: str, say: Say) -> None
     ]  # fmt: skip
     command = [*network.enter(layout), str(tools.program("kubelet", say)), *arguments]
     servers.start(kubelet(node), command, umask=0o022)
+
+
+def start_services(layout: Layout, servers: Servers, say: Say) -> None:
+    """Start what pods find each other by: names, and addresses of services. One of each is enough on one machine."""
+    control_plane.write_kubeconfig(layout, node_files.services_kubeconfig(layout), "admin", layout.inner_url)
+    arguments = {DNS: f"-conf={node_files.write_dns(layout)}", PROXY: f"--config={node_files.write_proxy(layout)}"}
+    for name, argument in arguments.items():
+        servers.start(name, [*network.enter(layout), str(tools.program(name, say)), argument])
 
 
 def stop_kubelet(servers: Servers, node: str) -> None:
@@ -102,7 +110,8 @@ def stop(layout: Layout, servers: Servers) -> None:
     for node in REAL_NODES:
         servers.stop(containerd(node), grace=5.0)
         leftovers.end_shims(socket(layout, node))
-    servers.stop(DNS, grace=1.0)
+    for name in (DNS, PROXY):
+        servers.stop(name, grace=1.0)
     cgroups.remove(layout.cgroup)
     for folder in (layout.run, layout.folder):
         leftovers.unmount_below(folder)

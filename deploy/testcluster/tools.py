@@ -61,7 +61,7 @@ MODULES = (
     Module("etcd", {"etcd": "."}),
     Module(
         "kubernetes",
-        _kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet"),
+        _kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"),
         stamped="k8s.io/kubernetes",
     ),
     Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
