@@ -8,6 +8,7 @@ from activities.ports import PortError
 LONGEST_KEY = 1024  # bytes; the limit of S3
 LONGEST_SEGMENT = 240  # bytes; a file name of 255 less what a folder store appends
 REFUSED = frozenset('\\%?#"')
+AMBIGUOUS = ("", ".", "..")  # as a segment, also with blanks around it, which some stores take away
 
 
 def check_key(key: str) -> None:
@@ -27,7 +28,7 @@ def key_problem(key: str) -> str | None:
     if any(letter in REFUSED or ord(letter) < 32 or ord(letter) == 127 for letter in key):
         return "holds a backslash, a quote, one of % ? # or a control character"
     segments = key.split("/")
-    if any(segment in ("", ".", "..") for segment in segments):
+    if any(segment.strip() in AMBIGUOUS for segment in segments):
         return "is absolute, or has an empty, '.' or '..' segment"
     if any(len(segment.encode()) > LONGEST_SEGMENT for segment in segments):
         return f"has a segment of more than {LONGEST_SEGMENT} bytes"
@@ -39,12 +40,21 @@ def escape_segments(path: str) -> str:
 
     Different paths stay different. Length is not looked at: ask `key_problem` about the whole key.
     """
-    return "".join(_escape(letter) for letter in path)
+    return "/".join(_escape_segment(segment) for segment in path.split("/"))
+
+
+def _escape_segment(segment: str) -> str:
+    hidden = segment.strip() in AMBIGUOUS and segment not in AMBIGUOUS
+    return "".join(_hex(letter) if hidden and letter.isspace() else _escape(letter) for letter in segment)
 
 
 def _escape(letter: str) -> str:
     if letter != "~" and letter not in REFUSED and ord(letter) >= 32 and ord(letter) != 127 and _encodes(letter):
         return letter
+    return _hex(letter)
+
+
+def _hex(letter: str) -> str:
     return "".join(f"~{byte:02x}" for byte in letter.encode(errors="surrogateescape"))
 
 

@@ -36,7 +36,11 @@ class ObjectInfo(Wire):
 
 
 class UploadGrant(Wire):
-    """Leave to store blobs below `prefix` by HTML form upload (POST to `url` with `fields` and the file)."""
+    """Leave to store blobs by HTML form upload: POST to `url` with `fields`, a field `key`, and last the field `file`.
+
+    `key` must begin with `prefix`, which is the store's own spelling of the prefix that was asked for; what follows is
+    the rest of the blob's key. The field `x-amz-meta-sha256` may be filled with the file's digest, which spares hashing.
+    """
 
     url: str
     prefix: str

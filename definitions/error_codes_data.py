@@ -74,3 +74,60 @@ register(
     "The folder of the run could not be written: no space left, no permission, or it is in the way of something.",
     "Look at the message, free space or mend permissions; the next attempt tries again.",
 )
+register(
+    "PD-3409",
+    "Object store not reached",
+    503,
+    Exit.SERVER,
+    "The bucket's store did not answer in time, broke off, or said that it is busy.",
+    "Look at the store and the network before it; the operation may be repeated.",
+)
+register(
+    "PD-3410",
+    "Object store refused access",
+    503,
+    Exit.SERVER,
+    "The store does not let the control plane in: no credentials, wrong or expired ones, or too few rights.",
+    "Give the credentials that the message is about, with GetObject, PutObject, DeleteObject, ListBucket and "
+    "AbortMultipartUpload on the bucket.",
+)
+register(
+    "PD-3411",
+    "Bucket not found",
+    503,
+    Exit.SERVER,
+    "The bucket that PERDURE_OBJECT_STORE names does not exist at that endpoint and region.",
+    "Create it, or mend PERDURE_OBJECT_STORE, PERDURE_S3_ENDPOINT or PERDURE_S3_REGION.",
+)
+register(
+    "PD-3412",
+    "Content changed while it was read",
+    503,
+    Exit.SERVER,
+    "An object was replaced while it was being read, or a file changed while it was being stored; nothing was kept.",
+    "Repeat the operation.",
+)
+register(
+    "PD-3413",
+    "Object too large for the store",
+    413,
+    Exit.USAGE,
+    "The store takes no object of that size.",
+    "Store less, or in several objects.",
+)
+register(
+    "PD-3414",
+    "Object store setting unusable",
+    500,
+    Exit.USAGE,
+    "PERDURE_OBJECT_STORE is not s3://BUCKET or s3://BUCKET/PREFIX, or an endpoint is not an address.",
+    "Mend the setting and start again.",
+)
+register(
+    "PD-3415",
+    "Object store refused a request",
+    502,
+    Exit.SERVER,
+    "The store calls a request invalid that other S3 stores accept.",
+    "Look at the store's words; `perdure doctor` says what this store lacks.",
+)

@@ -9,6 +9,7 @@ from hypothesis import settings
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
+from tests.support.minio import Minio, running_minio
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.temporal import TemporalServer, running_temporal
 
@@ -44,6 +45,13 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
     """An empty PostgreSQL database of this test alone, as an SQLAlchemy URL."""
     with fresh_database(postgres_server) as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def minio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minio]:
+    """A real S3 server, shared by this process's tests: make a bucket of your own."""
+    with running_minio(tmp_path_factory.mktemp("minio") / "data") as server:
+        yield server
 
 
 @pytest.fixture

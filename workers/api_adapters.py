@@ -3,14 +3,15 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 import httpx
 
 from activities.ports import ObjectStore, PortError
 from activities.progress import read_progress
 from activities.snapshots import store_upload
-from api.ports import KeptSnapshot
+from api.ports import KeptSnapshot, Line, LogReader
+from definitions.attempt import AttemptRef
 from definitions.errors import PerdureError
 from definitions.object_keys import snapshot_key
 from definitions.progress import ProgressPoint
@@ -45,6 +46,17 @@ class StoredSnapshots:
         with refusals():
             kept = store_upload(self._objects, tenant, project, sha256, archive, self._limits)
         return KeptSnapshot(bytes=kept.bytes, files=kept.files, object_key=snapshot_key(tenant, project, sha256))
+
+
+class StoredLogs:
+    """The API's `LogReader`: another one's lines, and its refusals as the API's."""
+
+    def __init__(self, logs: LogReader) -> None:
+        self._logs = logs
+
+    def read(self, ref: AttemptRef, rank: int, **asked: Any) -> Sequence[Line]:
+        with refusals():
+            return self._logs.read(ref, rank, **asked)
 
 
 class LocalRunFiles:

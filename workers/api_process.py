@@ -18,7 +18,6 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.adapters.local import LocalLogs
-from activities.adapters.objects_folder import FolderObjects
 from api.app import create_app
 from api.deps import ApiDeps
 from api.settings import ApiSettings, Limits
@@ -26,7 +25,8 @@ from definitions.snapshot import SnapshotLimits
 from perdure.local.probes import NAMESPACE
 from store.engine import open_engine
 from store.sealing import load_keys
-from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredSnapshots, WorkerMetrics
+from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
+from workers.objects import open_objects
 from workers.operator import TemporalJobOperator
 from workers.process import run
 from workers.settings import LOOPBACK, Settings
@@ -73,14 +73,14 @@ async def application(settings: Settings) -> AsyncIterator[FastAPI]:
 
 
 def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
-    objects = FolderObjects(settings.objects)
+    objects = open_objects(settings)
     limits = Limits(snapshot=settings.snapshot_max_bytes)
     return ApiDeps(
         engine=engine,
         operator=TemporalJobOperator(client, limits.operation),
         blobs=StoredBlobs(objects),
         snapshots=StoredSnapshots(objects, SnapshotLimits()),
-        logs=LocalLogs(settings.folder, objects),
+        logs=StoredLogs(LocalLogs(settings.folder, objects)),
         run_files=LocalRunFiles(settings.runs),
         keys=load_keys(os.environ, settings.secrets_key_file),
         settings=ApiSettings(

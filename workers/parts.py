@@ -12,7 +12,6 @@ from temporalio.client import Client
 
 from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
-from activities.adapters.objects_folder import FolderObjects
 from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
@@ -22,6 +21,7 @@ from store.sealing import load_keys
 from workers import registry
 from workers.job_ender import OperatorEnder
 from workers.operator import TemporalJobOperator
+from workers.objects import open_objects
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
@@ -71,11 +71,11 @@ class Parts:
 
 @contextmanager
 def opened_parts(settings: Settings) -> Iterator[Parts]:
-    """The embedded parts: a database, a folder, this machine. Raises PerdureError when one cannot be used."""
+    """The embedded parts: a database, an object store, this machine. Raises PerdureError when one cannot be used."""
     engine = open_engine(settings.database, durable=settings.synchronous == "full")
     try:
         check_engine(engine)
-        objects = FolderObjects(settings.objects)
+        objects = open_objects(settings)
         secrets = SqlSecrets(engine, load_keys(os.environ, settings.secrets_key_file))
         runtime = LocalRuntime(settings.folder, secrets, objects)
         yield Parts(settings, engine, objects, runtime, SqlJournal(engine))

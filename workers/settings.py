@@ -50,6 +50,22 @@ class Settings(BaseSettings):
     retention: Duration = Field(
         timedelta(days=30),
         ge=timedelta(hours=1),
+    object_store: str | None = Field(
+        None,
+        description="Where snapshots, logs and artifacts are kept: s3://BUCKET or s3://BUCKET/PREFIX. Without one: the "
+        "folder `objects` in the home. Credentials are found as every S3 program finds them (AWS_ACCESS_KEY_ID and "
+        "AWS_SECRET_ACCESS_KEY, a file, or the role of the machine or pod).",
+        examples=["s3://perdure/production"],
+    )
+    s3_endpoint: str | None = Field(
+        None,
+        description="Address of an S3 store other than AWS.",
+        examples=["http://minio.storage.svc:9000"],
+    )
+    s3_region: str | None = Field(None, description="Region of the bucket, where the store has regions.")
+    s3_pod_endpoint: str | None = Field(
+        None, description="Address of the same store as pods reach it, where that is another one."
+    )
         description="How long the engine keeps the history of an ended workflow. At least 1h.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")

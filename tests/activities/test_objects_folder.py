@@ -41,6 +41,14 @@ def test_of_racing_processes_one_wins_and_all_are_told_which(objects: FolderObje
     assert answers == {stored.sha256}
 
 
+def test_what_lies_below_a_key_is_listed_too(objects: FolderObjects) -> None:
+    keys = ["a", "a b", "a-", "a/b", "a/b/c", "a0"]
+    for key in reversed(keys):
+        objects.put(key, io.BytesIO(key.encode()))
+    assert objects.list("") == [info(key, key.encode()) for key in keys]
+    assert [blob.key for blob in objects.list("a/", after="a/b")] == ["a/b/c"]
+
+
 def test_everything_is_private(objects: FolderObjects, tmp_path: Path) -> None:
     objects.put("tenant/project/key", io.BytesIO(b"x"))
     modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "objects").rglob("*") if path.is_file()}
