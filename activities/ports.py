@@ -7,11 +7,14 @@ import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import Any, BinaryIO, Protocol
 
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, CheckpointRecord, Collected, StopRequest
+from definitions.cluster import ClusterReport, NodeView
+from definitions.cluster_calls import NodePod, ObjectChange
 from definitions.facts import AttemptSummary, Event
 from definitions.job_state import JobState
+from definitions.session import Exec, Frame
 from definitions.wire import Wire
 
 
@@ -81,6 +84,19 @@ class LogLine(Wire):
     cursor: str
 
 
+class ByteStream(Protocol):
+    """An open session. One thread may receive while another sends."""
+
+    def receive(self) -> Frame | None:
+        """Wait for the next frame; None after the last. A program's last one is its status."""
+
+    def send(self, frame: Frame) -> None:
+        """Hand over a frame; nothing happens when the other end is gone."""
+
+    def close(self) -> None:
+        """End the session and what it started. Safe to repeat."""
+
+
 class RunLook(Wire):
     """The end of a job's progress file, and which checkpoint folders there are, each with its number of manifests."""
 
@@ -94,6 +110,7 @@ class Runtime(Protocol):
     def launch(self, launch: AttemptLaunch) -> AttemptObservation:
         """Start every rank of an attempt, or none. Safe to repeat: an attempt (ref) that was launched is only observed,
         and one that was collected is not started again. Earlier attempts of the job that were not collected are first.
+        May return before every rank runs (the observation says so); `changes` then tells.
 
         Raises PortError(permanent) when the attempt can never start as asked (its code says why).
         """
@@ -126,7 +143,10 @@ class Runtime(Protocol):
         """Remove what the runtime keeps of a job whose attempts have all been collected (deletion). Safe to repeat."""
 
     def changes(self, stop: threading.Event) -> Iterator[AttemptObservation]:
-        """Observations of attempts that ended (at least once each, also after a restart) until `stop` is set."""
+        """Observations of attempts that ended (at least once each, also after a restart) until `stop` is set.
+
+        Where `launch` returns before every rank runs, also of those that began to run, or that wait for another reason.
+        """
 
     def read_logs(self, ref: AttemptRef, rank: int, *, cursor: str | None, limit: int) -> list[LogLine]:
         """Lines of a live or not yet collected rank, after `cursor`."""
@@ -134,8 +154,49 @@ class Runtime(Protocol):
     def run_folder(self, ref: AttemptRef) -> Path | None:
         """The job's run folder when it is on this machine."""
 
+    def exec(self, ref: AttemptRef, rank: int, wants: Exec) -> ByteStream:
+        """Start a program beside a running rank: its environment, its folder. It ends with the session or the attempt.
+
+        Raises PortError: PD-3017 when the rank does not run, PD-3018 when the program cannot be started.
+        """
+
+    def connect(self, ref: AttemptRef, rank: int, port: int) -> ByteStream:
+        """Connect to a port of a running rank's machine. Raises PortError: PD-3017, or PD-3019 when nothing listens."""
+
     def look(self, ref: AttemptRef) -> RunLook | None:
         """What a running attempt has written into its run folder so far; None when that cannot be seen now."""
+
+
+class ClusterInspector(Protocol):
+    """What a cluster says of itself. Everything only looks."""
+
+    def check(self) -> ClusterReport:
+        """Whether jobs can run there, line by line. What cannot be found out is a finding, not an error."""
+
+    def render(self, launch: AttemptLaunch) -> tuple[dict[str, Any], ...]:
+        """The very objects of an attempt, which the cluster would take. Raises PortError with its refusal. No secret's
+        value is in them."""
+
+    def compare(self, launch: AttemptLaunch) -> tuple[ObjectChange, ...]:
+        """In what the objects of a running attempt differ from what `render` gives."""
+
+    def nodes(self) -> tuple[NodeView, ...]:
+        """Every node as it is known now, without asking the cluster again."""
+
+
+class ClusterOperator(Protocol):
+    """What can be done to nodes. All is safe to repeat. Raises PortError, permanent when there is no such node."""
+
+    def cordon(self, node: str, reason: str) -> None:
+        """Let nothing new start there; the reason is kept with the node."""
+
+    def uncordon(self, node: str) -> None: ...
+
+    def pods(self, node: str) -> tuple[NodePod, ...]:
+        """Pods of ours on the node, asked for now."""
+
+    def evict(self, pod: NodePod) -> bool:
+        """Ask a pod to leave as a drain does: its job may save first. False while something forbids it for now."""
 
 
 class JournalEntry(Wire):

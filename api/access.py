@@ -5,14 +5,14 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Annotated, TypeVar
 
-from fastapi import Query, Request, Security
+from fastapi import Query, Request, Security, WebSocket
 from fastapi.security import HTTPAuthorizationCredentials, HTTPBearer
 from sqlalchemy.orm import Session
 
 from api.deps import ApiDeps, deps_of
 from definitions.errors import PerdureError
 from definitions.ids import DEFAULT_PROJECT
-from definitions.principal import Action, Principal, Resource, ResourceKind
+from definitions.principal import OF_THE_INSTALLATION, Action, Principal, Resource, ResourceKind
 from definitions.spec_types import Name
 from policies.access import may
 from store import tokens
@@ -48,15 +48,17 @@ class Caller:
     def require(
         self, action: Action, kind: ResourceKind, *, project: str | None = None, owner: str | None = None
     ) -> None:
-        """Raise PD-2002 unless the caller may do this to such a thing of its own tenant."""
-        resource = Resource(kind=kind, tenant=self.tenant, project=project or self.project, owner=owner)
+        """Raise PD-2002 unless the caller may do this to such a thing of its own tenant, or of the installation."""
+        tenant = self.deps.settings.operating_tenant if kind in OF_THE_INSTALLATION else self.tenant
+        resource = Resource(kind=kind, tenant=tenant, project=project or self.project, owner=owner)
         verdict = may(self.principal, action, resource)
         if not verdict.allowed:
             raise PerdureError("PD-2002", f"{self.principal.name} may not {action} this {kind}: {verdict.reason}")
 
     def missing(self, kind: ResourceKind | str, reference: str) -> PerdureError:
         """The one answer for what is not there, whether nobody has it or another tenant does."""
-        return PerdureError("PD-2004", f"there is no {kind} {reference!r} in project {self.project!r}")
+        place = "" if kind in OF_THE_INSTALLATION else f" in project {self.project!r}"
+        return PerdureError("PD-2004", f"there is no {kind} {reference!r}{place}")
 
     def reading(self) -> AbstractContextManager[Session]:
         return reading(self.deps.engine)
@@ -103,6 +105,16 @@ class Public:
 
     def __call__(self, request: Request) -> ApiDeps:
         return deps_of(request)
+
+
+def caller_of(socket: WebSocket, project: str | None, request_id: str, *, action: Action, kind: ResourceKind) -> Caller:
+    """Who opens a connection, allowed to do this. Raises PerdureError as `Needs` does."""
+    deps: ApiDeps = socket.app.state.deps
+    scheme, _, key = socket.headers.get("authorization", "").partition(" ")
+    principal = authenticate(deps, key if scheme.lower() == "bearer" else None, note_use=True)
+    caller = Caller(principal, project or _usual_project(principal), project is not None, deps, request_id)
+    caller.require(action, kind)
+    return caller
 
 
 def authenticate(deps: ApiDeps, key: str | None, *, note_use: bool) -> Principal:

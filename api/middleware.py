@@ -18,6 +18,7 @@ from definitions.ids import new_id
 LOG = logging.getLogger("perdure.api")
 SAFE_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 SNAPSHOTS = "/v1/snapshots/"
+REFUSED = 1008  # a connection that breaks the rules
 SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
@@ -89,10 +90,16 @@ class Guard:
         self._settings = settings
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = Headers(scope=scope)
+        if scope["type"] == "websocket":
+            if self._host(headers) or self._origin(headers):
+                await send({"type": "websocket.close", "code": REFUSED})
+            else:
+                await self._app(scope, receive, send)
+            return
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
         limit = self._settings.limits.snapshot if scope["path"].startswith(SNAPSHOTS) else self._settings.limits.body
         refusal = self._host(headers) or self._origin(headers) or _declared_size(headers, limit)
         if refusal is not None:

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from definitions.cluster import LOCAL_CLUSTER
+from definitions.ids import DEFAULT_TENANT
 from definitions.wire import Wire
 
 MIB = 1024 * 1024
@@ -25,8 +27,11 @@ class ApiSettings(Wire):
 
     version: str
     public_url: str = "http://127.0.0.1:8642"
+    dial_url: str = "ws://127.0.0.1:8642"  # under which workers reach this very process
     ui_url: str = "http://127.0.0.1:8233"
     namespace: str = "default"
+    operating_tenant: str = DEFAULT_TENANT  # whose admins look after what is the installation's
+    default_cluster: str = LOCAL_CLUSTER  # of jobs that name none
     allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     limits: Limits = Limits()
     poll: timedelta = timedelta(milliseconds=500)  # how often a stream or long poll looks at the store

@@ -16,6 +16,11 @@ def cluster_queue(name: str) -> str:
     return f"{QUEUE_PREFIX}{name}"
 
 
+def session_queue(name: str) -> str:
+    """Its queue for sessions, which last: they must not take the places of what jobs need done."""
+    return f"sessions-{name}"
+
+
 class NetworkRule(Wire):
     """How pods get a fast network on this cluster: what is added to those that ask for it."""
 

@@ -185,3 +185,20 @@ register(
     "The file exists already, its folder does not, or it may not be written.",
     "Name another file with --to, or remove the one that is there.",
 )
+register(
+    "PD-2930",
+    "Session broke off",
+    400,
+    Exit.SERVER,
+    "The connection to the program ended before its exit code came: the API, the worker or the rank has gone.",
+    "Look at `perdure jobs show`, and open a session again while the rank runs. What the program did stands.",
+)
+
+register(
+    "PD-2931",
+    "Port of this machine cannot be used",
+    400,
+    Exit.USAGE,
+    "A port that connections were to be taken on is in use, or needs more rights.",
+    "Name another: `perdure jobs port-forward JOB 8081:80`, or 0 for any that is free.",
+)

@@ -90,3 +90,27 @@ register(
     "The cursor of a log was cut or changed, or belongs to something else.",
     "Leave the cursor out to begin anew, and pass cursors on as they were given.",
 )
+register(
+    "PD-3017",
+    "Rank does not run",
+    409,
+    Exit.CONFLICT,
+    "A session was asked for with a rank that has not started, or has ended.",
+    "Look at `perdure jobs show`; wait until the job is Running, or name another rank.",
+)
+register(
+    "PD-3018",
+    "Program cannot be started beside the rank",
+    422,
+    Exit.USAGE,
+    "The program of the session is not there, cannot be executed, or could not be given a terminal.",
+    "Name a program that is on the rank's own PATH, such as sh.",
+)
+register(
+    "PD-3019",
+    "Nothing listens on that port",
+    409,
+    Exit.CONFLICT,
+    "The connection to a port of the rank was refused or did not come about in time.",
+    "Check that the job listens on it, on every interface or on the loopback one, and has done so already.",
+)

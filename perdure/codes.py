@@ -176,3 +176,17 @@ NO_DESTINATION = Code(
 )
 
 ALL = tuple(value for value in list(globals().values()) if isinstance(value, Code))
+LOST_SESSION = Code(
+    "PD-2930",
+    "Session broke off",
+    Exit.SERVER,
+    "The connection to the program ended before its exit code came: the API, the worker or the rank has gone.",
+    "Look at `perdure jobs show`, and open a session again while the rank runs. What the program did stands.",
+)
+PORT_TAKEN = Code(
+    "PD-2931",
+    "Port of this machine cannot be used",
+    Exit.USAGE,
+    "A port that connections were to be taken on is in use, or needs more rights.",
+    "Name another: `perdure jobs port-forward JOB 8081:80`, or 0 for any that is free.",
+)

@@ -23,6 +23,7 @@ from perdure.cli.commands import (
     run_job,
     schedules,
     secrets,
+    sessions,
     templates,
 )
 from perdure.cli.verb import exemplified, group
@@ -57,7 +58,7 @@ verbs = group(
     "perdure jobs show digits",
     "perdure jobs logs digits -f",
 )
-for part in (jobs, history, logs, artifacts, operate):
+for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
 for part in (templates, secrets, schedules, imports, misc):
     part.register(app)

@@ -8,7 +8,8 @@ from tests.activities.runtime_contract_ends import EndsContract
 from tests.activities.runtime_contract_keeping import KeepingContract
 from tests.activities.runtime_contract_launch import LaunchContract
 from tests.activities.runtime_contract_requests import RequestContract
+from tests.activities.runtime_contract_sessions import SessionContract
 
 
-class RuntimeContract(LaunchContract, EndsContract, RequestContract, KeepingContract):
-    """The four parts together."""
+class RuntimeContract(LaunchContract, EndsContract, RequestContract, KeepingContract, SessionContract):
+    """The five parts together."""

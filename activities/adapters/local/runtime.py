@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 
-from activities.adapters.local import requests
+from activities.adapters.local import requests, sessions
 from activities.adapters.local.collecting import Collector
 from activities.adapters.local.launching import Launcher
 from activities.adapters.local.layout import TEMPORARY, Layout
@@ -17,7 +17,7 @@ from activities.adapters.local.settings import Settings
 from activities.adapters.local.watcher import Watcher
 from activities.checkpoints import judge, remove
 from activities.digests import DigestCache
-from activities.ports import LogLine, ObjectStore, PortError, RunLook, SecretValues
+from activities.ports import ByteStream, LogLine, ObjectStore, PortError, RunLook, SecretValues
 from activities.run_look import look
 from definitions.attempt import (
     AttemptLaunch,
@@ -27,6 +27,7 @@ from definitions.attempt import (
     Collected,
     StopRequest,
 )
+from definitions.session import Exec
 
 
 class LocalRuntime:
@@ -38,7 +39,7 @@ class LocalRuntime:
     def __init__(
         self, home: Path, secrets: SecretValues, objects: ObjectStore, settings: Settings | None = None
     ) -> None:
-        settings = settings or Settings()
+        self._settings = settings = settings or Settings()
         self._layout = Layout(home.absolute())
         self._cache = DigestCache()
         self._observer = Observer(self._layout, settings)
@@ -97,6 +98,14 @@ class LocalRuntime:
     def run_folder(self, ref: AttemptRef) -> Path | None:
         folder = self._layout.run_folder(ref)
         return folder if folder.is_dir() else None
+
+    def exec(self, ref: AttemptRef, rank: int, wants: Exec) -> ByteStream:
+        with _port_errors():
+            return sessions.start(self._settings.python, self._layout, ref, rank, wants)
+
+    def connect(self, ref: AttemptRef, rank: int, port: int) -> ByteStream:
+        with _port_errors():
+            return sessions.connect(self._layout, ref, rank, port)
 
     def look(self, ref: AttemptRef) -> RunLook | None:
         folder = self.run_folder(ref)
