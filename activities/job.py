@@ -77,7 +77,8 @@ class RuntimeActivities:
 
     @activity.defn
     def launch(self, work: StateWork) -> LaunchResult:
-        """Start every rank of the current attempt, or none.
+        """Start every rank of the current attempt, or none. Pods may not run yet when this returns; their observations
+        tell when they do.
 
         Safe to repeat: the attempt's ref is the launch's identity, and the journal's writes are keyed. A job that is to
         stop breaks in; what has been started by then is ended when the attempt is collected.
@@ -86,12 +87,12 @@ class RuntimeActivities:
             with effect("record-starting"), uninterrupted():
                 self._journal.write(entry(work.state))
             with effect("launch"):
-                self._runtime.launch(attempt_launch(work.state))
-            fact = Launched(attempt=work.state.attempt, at=self._now())
-            running = advance(work.state, fact, fact.at).state
+                seen = self._runtime.launch(attempt_launch(work.state))
+            fact = Launched(attempt=work.state.attempt, at=self._now(), running=not seen.waits, note=seen.note)
+            after = advance(work.state, fact, fact.at).state
             with effect("record-running"), uninterrupted():
-                self._journal.write(entry(running))
-        return LaunchResult(fact=fact, recorded=recorded(running))
+                self._journal.write(entry(after))
+        return LaunchResult(fact=fact, recorded=recorded(after))
 
     @activity.defn
     def stop(self, work: StopWork) -> Recorded | None:
@@ -124,7 +125,7 @@ class RuntimeActivities:
         """Ask the runtime how the attempt is. Safe to repeat: it only looks, and ends what has lost its supervisors."""
         with beating(), port_errors(), effect("poll"):
             seen = self._runtime.observe(command.ref)
-        return seen.model_copy(update={"ranks": ()})  # the collection brings the evidence
+        return seen.brief()
 
     @activity.defn
     def collect(self, work: StateWork) -> CollectResult:

@@ -58,6 +58,9 @@ class JobState(Wire):
     resume_from: str | None = None  # newest verified checkpoint: folder relative to the run folder
     resume_step: int | None = None
     avoid_nodes: tuple[str, ...] = ()
+    pin: bool = False  # keep later attempts on the nodes of the first one
+    pinned: tuple[str, ...] = ()  # those nodes, once the first attempt has run
+    limit_moved: bool = False  # the time limit changed while the attempt waited for its pods, which do not know of it
     polls: int = 0  # safety polls of this attempt so far; they grow rarer
     launch_problem: str = ""  # why the current attempt could not be launched
     launch_refused: bool = False  # ... and that trying again cannot help

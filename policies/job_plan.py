@@ -41,6 +41,7 @@ def initial_state(job: Job, ids: JobIds, submission: JobSubmission) -> JobState:
         retry=retry_rules(spec.retry),
         checkpoints=checkpoint_rules(spec.checkpoints),
         timeout=spec.timeout,
+        pin=spec.placement.pin,
         resume_from=seed.folder if seed else None,
         resume_step=seed.step if seed else None,
     )

@@ -2,10 +2,12 @@
 
 import hashlib
 from datetime import datetime, timedelta
+from typing import Any
 
 from definitions.attempt import AttemptLaunch, AttemptRef, StopRequest
 from definitions.facts import CollectCommand, Command, Event, LaunchCommand, RecordCommand, StopCommand, Verb
 from definitions.job_state import JobState
+from definitions.pod_needs import PodNeeds
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
 
@@ -62,6 +64,7 @@ def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYST
     if state.timeout is not None and state.used >= state.timeout:
         return end(state, Phase.FAILED, f"its {state.timeout} of running time are used up", now, FailureClass.TIMEOUT)
     number = state.attempt + 1
+    waits = state.launch.pod is not None  # pods may wait for hours, and waiting is no running time
     ref = AttemptRef(
         tenant=state.tenant,
         project=state.project,
@@ -75,12 +78,13 @@ def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYST
             "ref": ref,
             "wake_at": None,
             "stop_requested": None,
-            "attempt_started_at": now,
+            "attempt_started_at": None if waits else now,
             "started_at": state.started_at or now,
             "polls": 0,
             "launch_problem": "",
             "launch_refused": False,
             "launch_from_step": state.resume_step,
+            "limit_moved": False,
         }
     )
     begins = "" if state.resume_step is None else f", from step {state.resume_step}"
@@ -100,7 +104,7 @@ def stop_command(state: JobState) -> StopCommand:
     stop = StopRequest(
         reason="suspended" if suspend else "cancelled",
         checkpoint_first=suspend,
-        checkpoint_within=CHECKPOINT_WITHIN,
+        checkpoint_within=_time_to_save(state.launch),
         grace=state.launch.grace,
     )
     return StopCommand(ref=state.ref, stop=stop)
@@ -123,26 +127,42 @@ def attempt_token(seed: str, number: int) -> str:
 
 
 def attempt_launch(state: JobState) -> AttemptLaunch:
-    """What the runtime is given for the current attempt. The deadline counts from the start of the attempt.
+    """What the runtime is given for the current attempt. The deadline counts from the start of the attempt; pods
+    get a time limit that counts from their own.
 
     The other job's checkpoint is needed only to start from: once the job has a later one of its own, that one may have
     been pruned, and the other job deleted.
     """
     assert state.ref is not None
-    seed = state.launch.seed_checkpoint
-    return state.launch.model_copy(
-        update={
-            "ref": state.ref,
-            "deadline": deadline(state),
-            "avoid_nodes": state.avoid_nodes,
-            "resume_from": state.resume_from,
-            "resume_step": state.resume_step,
-            "seed_checkpoint": seed if seed is not None and seed.folder == state.resume_from else None,
-        }
-    )
+    launch = state.launch
+    seed = launch.seed_checkpoint
+    given = {
+        "ref": state.ref,
+        "avoid_nodes": state.avoid_nodes,
+        "resume_from": state.resume_from,
+        "resume_step": state.resume_step,
+        "seed_checkpoint": seed if seed is not None and seed.folder == state.resume_from else None,
+    }
+    if launch.pod is None:
+        return launch.model_copy(update={**given, "deadline": deadline(state)})
+    left = None if state.timeout is None else state.timeout - state.used
+    return launch.model_copy(update={**given, "time_limit": left, **_place(state, launch.pod)})
 
 
 def deadline(state: JobState) -> datetime | None:
+    """When the running attempt is to end; None without a limit, and while its pods wait."""
     if state.timeout is None or state.attempt_started_at is None:
         return None
     return state.attempt_started_at + (state.timeout - state.used)
+
+
+def _place(state: JobState, pod: PodNeeds) -> dict[str, Any]:
+    """A pinned job goes to its nodes and nowhere else: there is none to avoid, and it waits until they can take it."""
+    if not state.pinned:
+        return {}
+    return {"pod": pod.model_copy(update={"nodes": state.pinned}), "avoid_nodes": ()}
+
+
+def _time_to_save(launch: AttemptLaunch) -> timedelta:
+    own = launch.pod.save_grace if launch.pod is not None else None
+    return own or CHECKPOINT_WITHIN

@@ -26,6 +26,7 @@ from definitions.states import FailureClass, Phase
 from policies.checkpoints import explain_resume, resume_point
 from policies.failure import Judgement, judge
 from policies.job_steps import Decision, collect, end, move, note, start_attempt, stay, stop_command
+from policies.job_waits import WAITS, ran_on, runs, started_at, waits
 from policies.requests import on_request
 from policies.retry import decide
 
@@ -59,10 +60,11 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
         case _, Requested():
             return on_request(state, fact, now)
         case Phase.STARTING, Launched() if fact.attempt == state.attempt:
-            ranks = state.launch.ranks
-            return move(state, Phase.RUNNING, "running" if ranks == 1 else f"all {ranks} ranks are running", now)
+            return runs(state, now, fact.at) if fact.running else waits(state, fact.note or WAITS, now)
         case ((Phase.STARTING | Phase.SUSPENDING | Phase.CANCELLING), LaunchFailed()) if fact.attempt == state.attempt:
             return _launch_failed(state, fact, now)
+        case Phase.STARTING, Observed():
+            return _observed_waiting(state, fact.observation, now)
         case ((Phase.RUNNING | Phase.SUSPENDING | Phase.CANCELLING), Observed()):
             return _observed(state, fact.observation, now)
         case Phase.COLLECTING, AttemptCollected() if fact.attempt == state.attempt:
@@ -71,7 +73,7 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
             return _finish_attempt(state, _nothing_kept(state, fact), now)
         case Phase.BACKING_OFF, TimerFired() if state.wake_at is None or now >= state.wake_at:
             return start_attempt(state, now, "retry")
-        case Phase.RUNNING, TimerFired():
+        case ((Phase.STARTING | Phase.RUNNING), TimerFired()):
             return _poll(state)
         case ((Phase.SUSPENDING | Phase.CANCELLING), TimerFired()):
             polled = _poll(state)
@@ -97,6 +99,20 @@ def _launch_failed(state: JobState, fact: LaunchFailed, now: datetime) -> Decisi
     return collect(problem, f"attempt {state.attempt} could not be started: {fact.message}", now)
 
 
+def _observed_waiting(state: JobState, seen: AttemptObservation, now: datetime) -> Decision:
+    """News of pods that were launched and do not all run yet. What is said again is no news."""
+    if state.ref is None or seen.ref.token != state.ref.token:
+        return stay(state)
+    if seen.ended or not seen.exists:
+        return collect(state, f"attempt {state.attempt} has ended", now)
+    if seen.running:
+        since = seen.brief().running_since or now
+        return runs(state, now, min(since, now), RecordCommand())
+    if not seen.note or seen.note == state.reason:
+        return stay(state)
+    return waits(state, seen.note, now, RecordCommand())
+
+
 def _observed(state: JobState, seen: AttemptObservation, now: datetime) -> Decision:
     if state.ref is None or seen.ref.token != state.ref.token:
         return stay(state)
@@ -113,7 +129,7 @@ def _nothing_kept(state: JobState, fact: CollectFailed) -> Collected:
 
 def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Decision:
     judgement = _judge(state, collected)
-    state = _resume_from(state, collected)
+    state = ran_on(_resume_from(state, collected), collected.observation)
     if judgement.failure is not None and state.checkpoints.resume and collected.checkpoints:
         state = note(state, now, "checkpoint", explain_resume(collected.checkpoints))
     state = _remember(state, collected, judgement, now)
@@ -146,9 +162,9 @@ def _resume_from(state: JobState, collected: Collected) -> JobState:
 
 def _remember(state: JobState, collected: Collected, judgement: Judgement, now: datetime) -> JobState:
     assert state.ref is not None
-    started = state.attempt_started_at or now
+    started = started_at(state, collected.observation)
     ends = [r.ended_at for r in collected.observation.ranks if r.ended_at is not None]
-    ended = max([started, *ends]) if ends else now
+    ended = max([*([started] if started else []), *ends]) if ends else now
     stopped = state.stop_requested is not None
     summary = AttemptSummary(
         number=state.attempt,
@@ -172,7 +188,7 @@ def _remember(state: JobState, collected: Collected, judgement: Judgement, now: 
     return state.model_copy(
         update={
             "attempts": (*earlier, summary)[-100:],
-            "used": state.used + (ended - started),
+            "used": state.used + (ended - started if started is not None else timedelta(0)),
             "exit_code": judgement.exit_code,
             "attempt_started_at": None,
         }

@@ -83,6 +83,9 @@ def _extend(state: JobState, request: Requested, now: datetime) -> Decision:
     assert request.extend_by is not None
     longer = state.model_copy(update={"timeout": state.timeout + request.extend_by})
     noted = note(longer, now, "extend", _said(f"time limit now {longer.timeout}", request), actor=request.actor)
+    if state.phase is Phase.STARTING and state.launch.pod is not None:
+        moved = noted.model_copy(update={"limit_moved": True})  # its pods are told when they run
+        return Decision(state=moved, commands=(RecordCommand(),))
     if state.phase in (Phase.STARTING, Phase.RUNNING) and state.ref is not None:
         control = ControlCommand(ref=state.ref, request_id=request.request_id, deadline=deadline(longer))
         return Decision(state=noted, commands=(control,))

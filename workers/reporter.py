@@ -1,4 +1,4 @@
-"""Carries what the runtime sees to the workflows: one signal per ended attempt, repeated until the engine has it.
+"""Carries what the runtime sees to the workflows: one signal per news of an attempt, repeated until the engine has it.
 
 The runtime reports an end at least once, also after a restart, until the attempt is collected; a job's workflow takes a
 repeat as no news. So nothing needs to be remembered here.
@@ -31,6 +31,7 @@ class Reporter:
         self._runtime = runtime
         self._client = client
         self._under_way: dict[str, asyncio.Task[None]] = {}  # attempt token -> its delivery
+        self._latest: dict[str, AttemptObservation] = {}  # attempt token -> the newest of what is being delivered
 
     async def run(self, stop: asyncio.Event) -> None:
         """Report until `stop` is set."""
@@ -54,17 +55,26 @@ class Reporter:
             loop.call_soon_threadsafe(self._deliver, observation)
 
     def _deliver(self, observation: AttemptObservation) -> None:
-        token = observation.ref.token
-        if token in self._under_way:
-            return
-        task = asyncio.ensure_future(self._signal(observation))
-        self._under_way[token] = task
-        task.add_done_callback(lambda _: self._under_way.pop(token, None))
+        """At most one delivery per attempt: what comes meanwhile takes the place of what still waits for its turn."""
+        token, news = observation.ref.token, observation.brief()
+        under_way = self._latest.get(token)
+        self._latest[token] = news
+        if under_way is None:
+            self._under_way[token] = asyncio.ensure_future(self._tell(token))
+
+    async def _tell(self, token: str) -> None:
+        told: AttemptObservation | None = None
+        try:
+            while not _says_the_same(told, self._latest[token]):
+                told = self._latest[token]
+                await self._signal(told)
+        finally:
+            del self._latest[token], self._under_way[token]
 
     async def _signal(self, observation: AttemptObservation) -> None:
         workflow_id = job_workflow_id(observation.ref.tenant, observation.ref.job)
         handle = self._client.get_workflow_handle_for(JobWorkflow.run, workflow_id)
-        news = Observed(observation=observation.model_copy(update={"ranks": ()}))  # the collection brings the evidence
+        news = Observed(observation=observation)
         pause = FIRST_PAUSE
         while True:
             try:
@@ -77,3 +87,7 @@ class Reporter:
                 log.warning("attempt not reported yet: %s", error, extra={"job": observation.ref.job})
             await asyncio.sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE)
+
+
+def _says_the_same(told: AttemptObservation | None, now: AttemptObservation) -> bool:
+    return told is not None and (told.ended, told.running, told.note) == (now.ended, now.running, now.note)
