@@ -42,14 +42,6 @@ class Settings(BaseSettings):
         description="SQLAlchemy address of the database. Without one: the SQLite file control.db in the home.",
         examples=["postgresql://perdure@db.example/perdure"],
     )
-    synchronous: Literal["full", "normal"] = Field(
-        "full",
-        description="How SQLite files are written. full survives a loss of power; normal is faster and survives every "
-        "kill of a process, but may lose the last moments in a loss of power.",
-    )
-    retention: Duration = Field(
-        timedelta(days=30),
-        ge=timedelta(hours=1),
     object_store: str | None = Field(
         None,
         description="Where snapshots, logs and artifacts are kept: s3://BUCKET or s3://BUCKET/PREFIX. Without one: the "
@@ -66,6 +58,14 @@ class Settings(BaseSettings):
     s3_pod_endpoint: str | None = Field(
         None, description="Address of the same store as pods reach it, where that is another one."
     )
+    synchronous: Literal["full", "normal"] = Field(
+        "full",
+        description="How SQLite files are written. full survives a loss of power; normal is faster and survives every "
+        "kill of a process, but may lose the last moments in a loss of power.",
+    )
+    retention: Duration = Field(
+        timedelta(days=30),
+        ge=timedelta(hours=1),
         description="How long the engine keeps the history of an ended workflow. At least 1h.",
     )
     log_level: Literal["debug", "info", "warning", "error"] = Field("info", description="Least level that is logged.")
