@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 
 import urllib3
-from urllib3.exceptions import HTTPError
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from activities.adapters.kubernetes.errors import KubeError
 
@@ -25,6 +25,7 @@ class ByteStream:
         self._what = what
         self._ends = float("inf")
         self._closed = threading.Event()
+        self._reading = threading.Lock()
 
     def bound(self, within: float) -> None:
         """End after so many seconds at the latest; until then silence is no fault."""
@@ -37,16 +38,16 @@ class ByteStream:
     def __iter__(self) -> Iterator[bytes]:
         try:
             while not self._closed.is_set() and time.monotonic() < self._ends:
-                chunk = self._response.read1(CHUNK)
+                with self._reading:
+                    chunk = b"" if self._closed.is_set() else self._response.read1(CHUNK)
                 if not chunk:
                     return
                 yield chunk
-        except TimeoutError:
+        except ReadTimeoutError:
             return
-        except (HTTPError, OSError, ValueError) as error:
-            if self._closed.is_set() or isinstance(error, urllib3.exceptions.ReadTimeoutError):
-                return
-            raise KubeError("PD-3114", f"{self._what}: the connection broke: {error}") from None
+        except (HTTPError, OSError) as error:
+            if not self._closed.is_set():
+                raise KubeError("PD-3114", f"{self._what}: the connection broke: {error}") from None
         finally:
             self.close()
 
@@ -54,6 +55,6 @@ class ByteStream:
         """Safe to repeat. The connection is not used again: what is still in it belongs to this answer."""
         self._closed.set()
         with contextlib.suppress(ValueError, OSError, RuntimeError):
-            self._response.shutdown()
-        with contextlib.suppress(OSError, HTTPError):
+            self._response.shutdown()  # a read that waits comes back, and only then may the response be closed
+        with self._reading, contextlib.suppress(OSError, HTTPError):
             self._response.close()

@@ -106,6 +106,8 @@ def _meaning(answer: Answer, target: Target) -> tuple[str, str]:
             return _forbidden(answer, target, words)
         case 404:
             return _not_found(answer, target, words)
+        case 400 if target.subresource in SESSIONS or target.subresource == "log":
+            return "PD-3113", words  # the container waits, or is none of this pod's
         case 400 | 405 | 406 | 415 | 422:
             return "PD-3108", words
         case 409 if any(cause.get("reason") == "FieldManagerConflict" for cause in answer.causes()):

@@ -2,6 +2,7 @@
 
 import contextlib
 import select
+import socket
 import ssl
 import threading
 import time
@@ -20,16 +21,18 @@ from activities.adapters.kubernetes.retrying import Patience, Step, after
 CLOSE = 255  # the channel on which the end of another one is told
 WITH_CLOSE = "v5.channel.k8s.io"  # the first protocol that has it
 WITHOUT_CLOSE = "v4.channel.k8s.io"
+LEAVING = 1.0  # seconds for the word that we leave
 STALLED = 60.0  # seconds that a frame may take on its way before the link counts as broken
 
 
 class Channels:
     """Frames of (channel, bytes), both ways. One thread reads; any thread may write and close."""
 
-    def __init__(self, socket: websocket.WebSocket, target: Target) -> None:
-        self._socket = socket
+    def __init__(self, link: websocket.WebSocket, target: Target) -> None:
+        self._socket = link
         self._target = target
         self._closed = threading.Event()
+        self._reading = threading.Lock()
         self.ended = False
 
     @property
@@ -42,17 +45,18 @@ class Channels:
         Raises KubeError PD-3114 when the link breaks.
         """
         ends = time.monotonic() + seconds
-        try:
-            while not self.ended and self._readable(max(0.0, ends - time.monotonic())):
-                code, frame = self._socket.recv_data_frame(control_frame=True)
-                if code == websocket.ABNF.OPCODE_CLOSE:
-                    self.ended = True
-                elif code in (websocket.ABNF.OPCODE_BINARY, websocket.ABNF.OPCODE_TEXT) and frame.data:
-                    return frame.data[0], bytes(frame.data[1:])
-        except (websocket.WebSocketException, OSError, ValueError) as error:
-            self.ended = True
-            if not self._closed.is_set():
-                raise KubeError("PD-3114", f"{self._target}: the connection broke: {error}") from None
+        with self._reading:
+            try:
+                while not self.ended and self._readable(max(0.0, ends - time.monotonic())):
+                    code, frame = self._socket.recv_data_frame(control_frame=True)
+                    if code == websocket.ABNF.OPCODE_CLOSE:
+                        self.ended = True
+                    elif code in (websocket.ABNF.OPCODE_BINARY, websocket.ABNF.OPCODE_TEXT) and frame.data:
+                        return frame.data[0], bytes(frame.data[1:])
+            except (websocket.WebSocketException, OSError) as error:
+                self.ended = True
+                if not self._closed.is_set():
+                    raise KubeError("PD-3114", f"{self._target}: the connection broke: {error}") from None
         return None
 
     def write(self, channel: int, data: bytes) -> None:
@@ -67,16 +71,23 @@ class Channels:
 
     def close(self) -> None:
         """End both ways; a reader that waits comes back. Safe to repeat."""
+        if self._closed.is_set():
+            return
         self._closed.set()
-        with contextlib.suppress(websocket.WebSocketException, OSError, ValueError, AttributeError):
+        sock = self._socket.sock
+        with contextlib.suppress(websocket.WebSocketException, OSError, AttributeError):
+            self._socket.settimeout(LEAVING)
             self._socket.send_close()
-        with contextlib.suppress(websocket.WebSocketException, OSError, ValueError, AttributeError):
+        with contextlib.suppress(OSError, AttributeError):
+            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # wakes the reader; only then may the socket be closed
+        with self._reading:
+            self.ended = True
             self._socket.shutdown()
 
     def _readable(self, seconds: float) -> bool:
         """Whether bytes are there. Asked of the socket, since a timeout on it would hit writers as well."""
         sock = self._socket.sock
-        if sock is None:
+        if sock is None or self._closed.is_set():
             self.ended = True
             return False
         if isinstance(sock, ssl.SSLSocket) and sock.pending():
@@ -122,7 +133,7 @@ def connect(
 def _try(transport: Transport, target: Target, query: Query, protocols: list[str]) -> Channels | Answer | str:
     url = "ws" + transport.url(target.path, query).removeprefix("http")
     configuration = transport.configuration
-    socket = websocket.WebSocket(sslopt=_tls(configuration), enable_multithread=True, skip_utf8_validation=True)
+    link = websocket.WebSocket(sslopt=_tls(configuration), enable_multithread=True, skip_utf8_validation=True)
     options: dict[str, Any] = {
         "header": [f"{name}: {value}" for name, value in transport.authorization().items()],
         "subprotocols": protocols,
@@ -132,15 +143,15 @@ def _try(transport: Transport, target: Target, query: Query, protocols: list[str
     if configuration.proxy:
         websocket_proxycare(options, configuration, url, {})
     try:
-        socket.connect(url, **options)
+        link.connect(url, **options)
     except websocket.WebSocketBadStatusException as error:
-        socket.shutdown()
+        link.shutdown()
         return Answer(error.status_code, error.resp_body or b"")
     except (websocket.WebSocketException, OSError) as error:
-        socket.shutdown()
+        link.shutdown()
         return str(error) or type(error).__name__
-    socket.settimeout(STALLED)
-    return Channels(socket, target)
+    link.settimeout(STALLED)
+    return Channels(link, target)
 
 
 def _tls(configuration: Any) -> dict[str, Any]:
