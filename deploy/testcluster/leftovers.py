@@ -1,5 +1,7 @@
 """What a container runtime leaves behind when it is ended: found by what this cluster made, and taken away."""
 
+import contextlib
+import json
 import os
 import shutil
 import signal
@@ -11,6 +13,7 @@ import psutil
 
 MOUNTS = Path("/proc/self/mountinfo")
 NETWORK_NAMESPACES = Path("/run/netns")
+PLUGIN_RESULTS = Path("/var/lib/cni/results")
 LEGACY_LOGS = Path("/var/log/containers")
 GONE_WITHIN = 10.0
 POLL_SECONDS = 0.05
@@ -41,13 +44,26 @@ def mounts_below(folder: Path) -> list[Path]:
     return [path for path in paths if path == folder or folder in path.parents]
 
 
-def remove_pod_networks(names: list[str]) -> None:
-    """Remove network namespaces that the runtime made for pods."""
-    for name in names:
-        path = NETWORK_NAMESPACES / name
+def sandboxes(runtime: Path) -> dict[str, str]:
+    """The pods that a containerd (with this state folder) has started: container id to network namespace."""
+    found = {}
+    for path in runtime.glob("io.containerd.runtime.v2.task/k8s.io/*/config.json"):
+        with contextlib.suppress(OSError, ValueError):  # just being made or removed
+            for namespace in json.loads(path.read_text())["linux"]["namespaces"]:
+                if namespace["type"] == "network" and Path(namespace.get("path", "")).parent.name == "netns":
+                    found[path.parent.name] = Path(namespace["path"]).name
+    return found
+
+
+def remove_pod_networks(pods: dict[str, str]) -> None:
+    """Remove the network namespaces of pods, and what the network plug-ins keep about them for the whole machine."""
+    for container, namespace in pods.items():
+        path = NETWORK_NAMESPACES / namespace
         if path.exists():
             subprocess.run(["umount", "--lazy", str(path)], capture_output=True, check=False)
             path.unlink(missing_ok=True)
+        for result in PLUGIN_RESULTS.glob(f"*-{container}-*"):
+            result.unlink(missing_ok=True)
 
 
 def remove_log_links(folder: Path) -> None:

@@ -3,7 +3,6 @@
 Everything that nodes add (pods' interfaces, rules) is in that namespace, so removing it removes them.
 """
 
-import json
 import os
 import subprocess
 from collections.abc import Sequence
@@ -15,7 +14,6 @@ from deploy.testcluster.layout import REAL_NODES, Layout
 BRIDGE = "pods"
 UPLINK = "uplink"
 NAMESPACES = Path("/run/netns")
-PLUGIN_RESULTS = Path("/var/lib/cni/results")
 # Pods of both nodes meet on the bridge, so packets between them must not be refused on their way.
 SETTINGS = {"net/ipv4/ip_forward": "1", "net/bridge/bridge-nf-call-iptables": "1"}
 
@@ -51,20 +49,6 @@ def stop(layout: Layout) -> None:
 def enter(layout: Layout) -> list[str]:
     """What a command starts with to run in the cluster's network; its files and mounts stay this machine's."""
     return ["nsenter", f"--net={NAMESPACES / layout.netns}"]
-
-
-def forget_pods(layout: Layout, node: str) -> None:
-    """Remove what the network plug-ins keep outside our folders about pods of a node that is no more."""
-    for path in PLUGIN_RESULTS.glob(f"{plugin_network(layout, node)}-*"):
-        path.unlink(missing_ok=True)
-
-
-def pod_namespaces(layout: Layout, node: str) -> list[str]:
-    """The network namespaces that were made for a node's pods, as the network plug-ins remember them."""
-    found = []
-    for path in PLUGIN_RESULTS.glob(f"{plugin_network(layout, node)}-*"):
-        found.append(Path(json.loads(path.read_text())["netns"]).name)
-    return found
 
 
 def plugin_network(layout: Layout, node: str) -> str:

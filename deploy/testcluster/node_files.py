@@ -18,7 +18,7 @@ DOMAIN = "cluster.local"
 CONTAINERD = """\
 version = 2
 root = "{home}/containerd"
-state = "{run}/containerd"
+state = "{runtime}"
 disabled_plugins = ["io.containerd.internal.v1.opt"]
 
 [grpc]
@@ -71,6 +71,11 @@ def socket(layout: Layout, node: str) -> Path:
     return run(layout, node) / "containerd.sock"
 
 
+def runtime(layout: Layout, node: str) -> Path:
+    """Where a node's containerd keeps what runs now."""
+    return run(layout, node) / "containerd"
+
+
 def cgroup(layout: Layout, node: str) -> str:
     return f"{layout.cgroup}/{node}"
 
@@ -80,7 +85,7 @@ def write(layout: Layout, node: str) -> None:
     home, state = folder(layout, node), run(layout, node)
     (home / "cni").mkdir(parents=True, exist_ok=True)
     state.mkdir(parents=True, exist_ok=True)
-    values = {"home": home, "run": state, "pause": PAUSE, "plugins": CNI_FOLDER}
+    values = {"home": home, "run": state, "runtime": runtime(layout, node), "pause": PAUSE, "plugins": CNI_FOLDER}
     (home / "containerd.toml").write_text(CONTAINERD.format(**values))
     (home / "cni" / "pods.conflist").write_text(json.dumps(_plugins(layout, node), indent=1))
     (home / "kubelet.json").write_text(json.dumps(_kubelet(layout, node), indent=1))

@@ -106,8 +106,9 @@ def stop(layout: Layout, servers: Servers) -> None:
     """End nodes and pods at once and remove what they left on this machine. Repeatable, and right for no nodes too."""
     for node in REAL_NODES:
         servers.stop(kubelet(node), grace=2.0)
-    pod_networks = [name for node in REAL_NODES for name in network.pod_namespaces(layout, node)]
+    pods: dict[str, str] = {}
     for node in REAL_NODES:
+        pods |= leftovers.sandboxes(node_files.runtime(layout, node))
         servers.stop(containerd(node), grace=5.0)
         leftovers.end_shims(socket(layout, node))
     for name in (DNS, PROXY):
@@ -115,10 +116,8 @@ def stop(layout: Layout, servers: Servers) -> None:
     cgroups.remove(layout.cgroup)
     for folder in (layout.run, layout.folder):
         leftovers.unmount_below(folder)
-    leftovers.remove_pod_networks(pod_networks)
+    leftovers.remove_pod_networks(pods)
     leftovers.remove_log_links(layout.folder)
-    for node in REAL_NODES:
-        network.forget_pods(layout, node)
     leftovers.remove_folder(layout.run)
 
 
