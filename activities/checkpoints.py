@@ -53,9 +53,7 @@ def remove(run_folder: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
         return ()  # what lies behind it is not ours
     gone = []
     for folder in folders:
-        parent, _, name = folder.rpartition("/")
-        if parent != CHECKPOINT_FOLDER or not FOLDER.fullmatch(name):
-            raise ValueError(f"{folder!r} does not name a checkpoint")
+        check_folder(folder)
         with contextlib.suppress(OSError):
             _take_away(run_folder / folder)
             gone.append(folder)
@@ -63,6 +61,13 @@ def remove(run_folder: Path, folders: tuple[str, ...]) -> tuple[str, ...]:
         if name.endswith(REMOVING):
             shutil.rmtree(run_folder / CHECKPOINT_FOLDER / name, ignore_errors=True)
     return tuple(gone)
+
+
+def check_folder(folder: str) -> None:
+    """Raise ValueError unless it can be the folder of a checkpoint, as in a record."""
+    parent, _, name = folder.rpartition("/")
+    if parent != CHECKPOINT_FOLDER or not FOLDER.fullmatch(name):
+        raise ValueError(f"{folder!r} does not name a checkpoint")
 
 
 def _names(folder: Path) -> list[str]:

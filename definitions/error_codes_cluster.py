@@ -162,3 +162,107 @@ register(
     "A ResourceQuota of the cluster's namespace leaves no room for the object.",
     "Wait until others end, or have the quota raised; the operation is repeated by itself.",
 )
+register(
+    "PD-3150",
+    "Attempt cannot be named",
+    500,
+    Exit.SERVER,
+    "An attempt's number or token is not what the control plane makes, so its objects have no names.",
+    "Report it: this is a fault of the control plane.",
+)
+register(
+    "PD-3151",
+    "Node selectors contradict each other",
+    422,
+    Exit.USAGE,
+    "The job's node selector and what its GPU type or network needs ask for different values of one label.",
+    "Remove the label from the job's node selector, or ask for another GPU type or network.",
+)
+register(
+    "PD-3152",
+    "Volume cannot be mounted",
+    422,
+    Exit.USAGE,
+    "A mount names no volume of the job, a volume has the name of one of ours, or a mount covers our own folders.",
+    "Give the volume another name, or mount it elsewhere.",
+)
+register(
+    "PD-3153",
+    "Storage is not shared",
+    422,
+    Exit.USAGE,
+    "The job asks for a volume and has several nodes, and the cluster's storage can be mounted by one node at a time.",
+    "Use a cluster with shared storage, run on one node, or leave the storage out.",
+)
+register(
+    "PD-3154",
+    "Network not on this cluster",
+    422,
+    Exit.USAGE,
+    "The job asks for a kind of network for which the cluster's settings have no rule.",
+    "Ask for another network or cluster, or add the rule to the cluster's settings.",
+)
+register(
+    "PD-3155",
+    "No image",
+    422,
+    Exit.USAGE,
+    "The job names no image, and its cluster has none for jobs that name none.",
+    "Name an image in the job, or give the cluster one.",
+)
+register(
+    "PD-3156",
+    "Launch too large for a cluster",
+    422,
+    Exit.USAGE,
+    "Command, environment and secrets of an attempt together exceed what a Secret of a cluster holds, 1 MiB.",
+    "Move data out of environment, arguments and secrets into files of the working directory or a volume.",
+)
+register(
+    "PD-3157",
+    "Name is taken in the cluster",
+    409,
+    Exit.CONFLICT,
+    "An object with the name of one of the attempt's is there already and is not the attempt's.",
+    "Look at who made it, and delete it; then retry the job.",
+)
+register(
+    "PD-3158",
+    "Pods cannot reach the object store",
+    422,
+    Exit.USAGE,
+    "The object store gives no addresses that are good without credentials, as a folder of one machine does not.",
+    "Set up an object store that speaks S3.",
+)
+register(
+    "PD-3159",
+    "Pods do not go",
+    504,
+    Exit.TIMEOUT,
+    "Pods of an ended attempt were deleted and are still there.",
+    "Look at their node: it may be down, or a finalizer may hold them. It is tried again by itself.",
+)
+register(
+    "PD-3160",
+    "Agent did not take a request",
+    502,
+    Exit.SERVER,
+    "The agent in a job's pod refused a request, or could not carry it out.",
+    "It is tried again by itself; look at the pod's log if it goes on.",
+)
+register(
+    "PD-3161",
+    "Keeper pod failed",
+    502,
+    Exit.SERVER,
+    "The pod that keeps what a job left did not start, did not end, or was deleted.",
+    "Look at its image, its volume and its place in the cluster. It is tried again by itself.",
+)
+register(
+    "PD-3162",
+    "Attempts not collected",
+    409,
+    Exit.CONFLICT,
+    "A job cannot be forgotten by its cluster before all its attempts have been collected.",
+    "Wait until the job has ended; the deletion is tried again by itself.",
+)

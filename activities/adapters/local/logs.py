@@ -1,13 +1,14 @@
 """Reading what ranks wrote: from their folders while those are there, else from the object store, by the same cursors.
 
 A cursor is `<file number>:<offset>` and continues after a line. It stays good when the log moves to the object store,
-where the same files lie under the same names.
+where the same files lie under the same names. File number 0 is none: there the offset is a line's time and how many
+lines of that time have been read, for logs that were first read elsewhere than in these files.
 """
 
 import contextlib
 import itertools
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, Protocol
 
@@ -20,6 +21,26 @@ from definitions.object_keys import log_prefix
 BLOCK = 256 * 1024
 LONGEST = 4 * 64 * 1024  # bytes of a line: its text may have grown when invalid bytes were replaced
 SUFFIX = ".log"
+TIMES = 0  # the file number of places that are times
+COUNTS = 10**7  # more than there can be lines of one time
+LAST = datetime(9999, 1, 1, tzinfo=UTC)
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+class Place(NamedTuple):
+    """Where to continue. With `file` TIMES: after `lines` lines of the time `stamp`."""
+
+    file: int
+    offset: int
+
+    @property
+    def stamp(self) -> bytes:
+        at = EPOCH + timedelta(microseconds=self.offset // COUNTS)
+        return at.strftime("%Y-%m-%dT%H:%M:%S.%fZ").encode()
+
+    @property
+    def lines(self) -> int:
+        return self.offset % COUNTS
 
 
 class Line(NamedTuple):
@@ -63,15 +84,7 @@ class LocalLogs:
         No log: no lines. Raises PortError(permanent) for a cursor that is none.
         """
         files = self._files(ref, rank)
-        if cursor is not None:
-            lines = _after(files, *parse_cursor(cursor))
-        elif tail is not None:
-            lines = iter(_last(files, tail))
-        else:
-            lines = _after(files, 1, 0)
-        if since is not None:
-            lines = itertools.dropwhile(lambda line: _moment(line) < since, lines)
-        return [_log_line(ref, rank, line) for line in itertools.islice(lines, max(limit, 0))]
+        return read_files(files, ref, rank, cursor=cursor, limit=limit, tail=tail, since=since)
 
     def _files(self, ref: AttemptRef, rank: int) -> Files:
         folder = rank_folder(self._layout.attempt(ref), rank) / "log"
@@ -120,24 +133,67 @@ class ObjectFiles:
         return f"{self._prefix}{number:06d}{SUFFIX}"
 
 
+def read_files(
+    files: Files,
+    ref: AttemptRef,
+    rank: int,
+    *,
+    cursor: str | None,
+    limit: int,
+    tail: int | None = None,
+    since: datetime | None = None,
+) -> list[LogLine]:
+    """As `LocalLogs.read` says, of these files."""
+    if cursor is not None:
+        lines = _after(files, parse_cursor(cursor))
+    elif tail is not None:
+        lines = iter(_last(files, tail))
+    else:
+        lines = _after(files, Place(1, 0))
+    if since is not None:
+        lines = itertools.dropwhile(lambda line: _moment(line) < since, lines)
+    return [_log_line(ref, rank, line) for line in itertools.islice(lines, max(limit, 0))]
+
+
 def last_lines(folder: Path) -> list[str]:
     """The last lines of a rank's log, without their times, as they stand in its folder."""
     return [line.text.decode(errors="replace")[:500] for line in _last(FolderFiles(folder), LAST_LINES)]
 
 
-def parse_cursor(cursor: str) -> tuple[int, int]:
+def parse_cursor(cursor: str) -> Place:
     number, separator, offset = cursor.partition(":")
     if not (separator and number.isdecimal() and offset.isdecimal() and len(cursor) < 40):
         raise PortError(f"{cursor[:80]!r} is not a place in a log", permanent=True, code="PD-3016")
-    return int(number), int(offset)
+    place = Place(int(number), int(offset))
+    if place.file == TIMES and place.offset // COUNTS > (LAST - EPOCH) // timedelta(microseconds=1):
+        raise PortError(f"{cursor[:80]!r} is not a place in a log", permanent=True, code="PD-3016")
+    return place
 
 
-def _after(files: Files, number: int, offset: int) -> Iterator[Line]:
+def time_cursor(stamp: bytes, count: int) -> str:
+    """The place after so many lines of one time."""
+    at = (datetime.fromisoformat(stamp.decode()) - EPOCH) // timedelta(microseconds=1)
+    return f"{TIMES}:{at * COUNTS + min(count, COUNTS - 1)}"
+
+
+def _after(files: Files, place: Place) -> Iterator[Line]:
     """Whole lines from a place on. A file that was dropped meanwhile is passed over."""
+    if place.file == TIMES:
+        yield from _after_time(_after(files, Place(1, 0)), place)
+        return
     for present in files.numbers():
-        if present >= number:
+        if present >= place.file:
             with contextlib.suppress(FileNotFoundError):
-                yield from _lines(files, present, offset if present == number else 0)
+                yield from _lines(files, present, place.offset if present == place.file else 0)
+
+
+def _after_time(lines: Iterator[Line], place: Place) -> Iterator[Line]:
+    stamp, count = b"", 0
+    for line in lines:
+        count = count + 1 if line.stamp == stamp else 1
+        stamp = line.stamp
+        if (stamp, count) > (place.stamp, place.lines):
+            yield line
 
 
 def _lines(files: Files, number: int, offset: int) -> Iterator[Line]:

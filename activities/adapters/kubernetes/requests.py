@@ -1,0 +1,153 @@
+"""What is asked of an attempt: told to its agents where they can be reached, else done to its objects.
+
+Agents carry a request out by themselves, and say so in their receipts. Where none can hear it, the attempt is closed
+by a marker and its objects are deleted, which gives whatever runs its grace.
+"""
+
+import contextlib
+import logging
+import math
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from activities.adapters.kubernetes.client import KubeClient, Object
+from activities.adapters.kubernetes.facts import main_state, pod_index
+from activities.adapters.kubernetes.kinds import Kind
+from activities.adapters.kubernetes.markers import Closing, Markers
+from activities.adapters.kubernetes.objects.job import active_deadline
+from activities.adapters.kubernetes.objects.pod import MAIN
+from activities.adapters.kubernetes.objects.storage import decode, encode
+from activities.adapters.kubernetes.observing import Observer
+from activities.adapters.kubernetes.picture import Pictures
+from activities.adapters.kubernetes.pod import commands
+from activities.adapters.kubernetes.tracking import Attempt
+from activities.effects import crash_point
+from activities.ports import PortError, RunLook
+from definitions.attempt import AttemptLaunch, AttemptRef, StopRequest
+from definitions.pod import ContainerState
+from definitions.pod_launch import PodLaunch
+
+WITHIN = timedelta(seconds=15)
+logger = logging.getLogger(__name__)
+
+
+class Requests:
+    """Stops, checkpoints, deadlines, and looks into a run folder."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        pictures: Pictures,
+        markers: Markers,
+        observer: Observer,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._client = client
+        self._pictures = pictures
+        self._markers = markers
+        self._observer = observer
+        self._now = now
+
+    def stop(self, ref: AttemptRef, request: StopRequest) -> None:
+        """Have an attempt end; one that was not launched never will be. Safe to repeat."""
+        attempt = self._pictures.now(ref)
+        launch = self._observer.launch(ref)
+        if launch is not None and attempt.job is not None and self._observer.judge(launch, attempt).ended:
+            return
+        if launch is not None and self._is_heard(launch, attempt, request):
+            return
+        self._markers.close(ref, Closing(by="stop", reason=request.reason))
+        crash_point("kube-stop:closed")
+        # A launcher that looked for the marker before it was there has let the Job run by now, or is about to.
+        self.delete(self._pictures.asked(ref), request.grace)
+
+    def control(self, ref: AttemptRef, request_id: str, *, checkpoint: bool, deadline: datetime | None) -> None:
+        """Ask the ranks to save, tell them a deadline. Agents carry it out once per `request_id`."""
+        attempt, launch = self._pictures.now(ref), self._observer.launch(ref)
+        job = attempt.living_job
+        if job is None or launch is None:
+            return
+        if deadline is not None:
+            self._move_deadline(launch, job, deadline)
+        first = self._running(attempt, 0)
+        if first is not None:
+            self._ask(first, commands.ask_control(request_id, checkpoint=checkpoint, deadline=deadline))
+        elif deadline is not None:
+            self._hand_over(job, deadline)
+
+    def look(self, ref: AttemptRef) -> RunLook | None:
+        """What the first pod sees of the run folder; None when there is no such pod, or it cannot be reached now."""
+        first = self._running(self._pictures.now(ref), 0)
+        if first is None:
+            return None
+        try:
+            return commands.parse_look(self._ask(first, commands.ask_look()))
+        except PortError as error:
+            logger.info("no look into the run folder of %s: %s", ref.job, error)
+            return None
+
+    def end_now(self, launch: AttemptLaunch, attempt: Attempt, request: StopRequest) -> None:
+        """Have what runs end at once: by its agents, whose receipts tell how, else by deleting it."""
+        if not self._is_heard(launch, attempt, request):
+            self.delete(attempt, request.grace)
+
+    def delete(self, attempt: Attempt, grace: timedelta) -> None:
+        """Delete an attempt's Job and pods; pods get `grace`. Safe to repeat: uids name what is meant."""
+        job = attempt.living_job
+        if job is not None:
+            self._client.delete(Kind.JOB, job["metadata"]["name"], uid=job["metadata"]["uid"])
+            crash_point("kube-stop:job")
+        for each in attempt.living:
+            meta = each.pod["metadata"]
+            if main_state(each.pod) is ContainerState.RUNNING:
+                seconds = max(0, math.ceil(grace.total_seconds()))
+                self._client.delete(Kind.POD, meta["name"], grace=max(seconds, 1), uid=meta["uid"])
+
+    def _is_heard(self, launch: AttemptLaunch, attempt: Attempt, request: StopRequest) -> bool:
+        """Whether the agents took the request. Before all pods have begun nothing has run, and deleting is quicker.
+
+        A command of the job's own for saving runs in pods that are deleted, so a stop that saves first deletes them.
+        """
+        own_way = request.checkpoint_first and launch.pod is not None and bool(launch.pod.save_command)
+        begun = [each for each in attempt.living if main_state(each.pod) is not ContainerState.WAITING]
+        first = self._running(attempt, 0)
+        if own_way or first is None or len(begun) < launch.nodes:
+            return False
+        with contextlib.suppress(PortError):
+            self._ask(first, commands.ask_stop(request))
+            return True
+        return False
+
+    def _move_deadline(self, launch: AttemptLaunch, job: Object, deadline: datetime) -> None:
+        """The cluster's own deadline, far behind the agents', moves along."""
+        started = (job.get("status") or {}).get("startTime")
+        since = self._now() if started is None else datetime.fromisoformat(started)
+        seconds = active_deadline(launch, deadline, since)
+        meta = job["metadata"]
+        self._client.patch(Kind.JOB, meta["name"], {"spec": {"activeDeadlineSeconds": seconds}}, uid=meta["uid"])
+
+    def _hand_over(self, job: Object, deadline: datetime) -> None:
+        """Pods that have not begun find the deadline in what they are handed."""
+        name = job["metadata"]["name"]
+        secret = self._client.get(Kind.SECRET, name)
+        if secret is None:
+            return
+        handed = PodLaunch.model_validate_json(decode(secret["data"][commands.LAUNCH_KEY]))
+        launch = handed.launch.model_copy(update={"deadline": deadline, "time_limit": None})
+        content = handed.model_copy(update={"launch": launch}).model_dump_json()
+        self._client.patch(Kind.SECRET, name, {"data": {commands.LAUNCH_KEY: encode(content)}})
+
+    def _running(self, attempt: Attempt, index: int) -> Object | None:
+        for each in attempt.living:
+            if main_state(each.pod) is ContainerState.RUNNING and pod_index(each.pod) == index:
+                return each.pod
+        return None
+
+    def _ask(self, pod: Object, argv: tuple[str, ...]) -> str:
+        """The answer of a pod's agent. Raises PortError (PD-3160) when it says no."""
+        name = pod["metadata"]["name"]
+        answer = self._client.exec(name, MAIN, list(argv), within=WITHIN)
+        if answer.code != 0:
+            words = (answer.stderr or answer.stdout).decode(errors="replace").strip()[-300:]
+            raise PortError(f"the agent in pod {name} did not take a request: {words}", code="PD-3160")
+        return answer.stdout.decode(errors="replace")
