@@ -9,20 +9,37 @@ from api.metrics import RequestMetrics
 from api.middleware import Guard, RequestContext
 from api.openapi import describe, operation_id
 from api.routes import (
+    clusters,
     imports,
     job_history,
     job_logs,
     job_operations,
     jobs,
+    nodes,
     schedules,
     secrets,
+    sessions,
     snapshots,
     system,
     templates,
 )
 
 DESCRIPTION = "Jobs that survive anything. Every refusal is problem+json with a stable code; see `/v1/errors`."
-AREAS = (system, jobs, imports, job_operations, job_history, job_logs, snapshots, templates, secrets, schedules)
+AREAS = (
+    system,
+    jobs,
+    imports,
+    job_operations,
+    job_history,
+    job_logs,
+    sessions,
+    snapshots,
+    templates,
+    secrets,
+    schedules,
+    clusters,
+    nodes,
+)
 
 
 def create_app(deps: ApiDeps) -> FastAPI:

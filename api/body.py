@@ -7,6 +7,7 @@ from pydantic import BaseModel, ValidationError
 
 from api.problems import invalid
 from definitions.api_catalog import CreateSchedule, CreateTemplate
+from definitions.api_clusters import PutCluster
 from definitions.api_submit import SubmitJob
 from definitions.errors import PerdureError
 
@@ -41,6 +42,9 @@ TEMPLATE_BODY = _described("CreateTemplate", "apiVersion: perdure/v1\nkind: Temp
 SCHEDULE_BODY = _described("CreateSchedule", "apiVersion: perdure/v1\nkind: Schedule\n")
 
 
+CLUSTER_BODY = _described("PutCluster", "apiVersion: perdure/v1\nkind: Cluster\nmetadata:\n  name: north-1\n")
+
+
 async def _job(request: Request, source: Source = None) -> SubmitJob:
     return await read_body(request, SubmitJob, source)
 
@@ -53,9 +57,14 @@ async def _schedule(request: Request, source: Source = None) -> CreateSchedule:
     return await read_body(request, CreateSchedule, source)
 
 
+async def _cluster(request: Request, source: Source = None) -> PutCluster:
+    return await read_body(request, PutCluster, source)
+
+
 JobBody = Annotated[SubmitJob, Depends(_job)]
 TemplateBody = Annotated[CreateTemplate, Depends(_template)]
 ScheduleBody = Annotated[CreateSchedule, Depends(_schedule)]
+ClusterBody = Annotated[PutCluster, Depends(_cluster)]
 
 
 async def read_body(request: Request, model: type[B], source: str | None) -> B:

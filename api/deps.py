@@ -1,13 +1,14 @@
 """What the API is put together from. The composition root builds one of these; tests put fakes at the ports."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from fastapi import Request
 from sqlalchemy import Engine
 
-from api.ports import BlobReader, JobOperator, LogReader, RunFiles, SnapshotKeeper
+from api.ports import BlobReader, ClusterAsker, JobOperator, LogReader, RunFiles, SessionStarter, SnapshotKeeper
+from api.sessions import Sessions
 from api.settings import ApiSettings
 from store.sealing import Keys
 
@@ -18,6 +19,7 @@ class ApiDeps:
 
     engine: Engine
     operator: JobOperator
+    clusters: ClusterAsker
     blobs: BlobReader
     snapshots: SnapshotKeeper
     logs: LogReader
@@ -27,6 +29,8 @@ class ApiDeps:
     now: Callable[[], datetime]
     sleep: Callable[[float], Awaitable[None]]
     worker_metrics: Callable[[], Awaitable[str]]
+    session_starter: SessionStarter
+    sessions: Sessions = field(default_factory=Sessions)
 
 
 def deps_of(request: Request) -> ApiDeps:

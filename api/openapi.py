@@ -72,11 +72,13 @@ def document() -> dict[str, Any]:
     deps = ApiDeps(
         engine=nothing,
         operator=nothing,
+        clusters=nothing,
         blobs=nothing,
         snapshots=nothing,
         logs=nothing,
         run_files=nothing,
         keys=nothing,
+        session_starter=nothing,
         settings=ApiSettings(version=VERSION),
         now=nothing,
         sleep=nothing,

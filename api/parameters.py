@@ -9,6 +9,8 @@ JobPath = Annotated[
     str, Path(description="Id of a job, or a name: the newest job of that name.", examples=["digits"], max_length=63)
 ]
 NamePath = Annotated[str, Path(description="Name.", examples=["nightly"], max_length=63)]
+ClusterPath = Annotated[str, Path(description="Name of a cluster.", examples=["north-1"], max_length=63)]
+NodePath = Annotated[str, Path(description="Name of a node.", examples=["gpu-7"], max_length=253)]
 CodePath = Annotated[str, Path(description="An error code.", examples=["PD-2004"], max_length=16)]
 ArtifactPath = Annotated[
     str, Path(description="Path below the job's artifacts folder.", examples=["model/weights.npz"], max_length=1024)

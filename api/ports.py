@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import BinaryIO, Protocol
 
 from definitions.attempt import AttemptRef
+from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
 from definitions.progress import ProgressPoint
+from definitions.session import SessionWork
 from definitions.wire import Wire
 
 
@@ -42,6 +44,27 @@ class JobOperator(Protocol):
         """Hand over a request and wait for the answer. Safe to repeat by `request_id`.
 
         Raises JobClosed, EngineAway, NoAnswerYet, RequestRefused.
+        """
+
+
+class ClusterSilent(Exception):
+    """The cluster's worker did not take the question, or did not answer it in time."""
+
+
+class NodeBusy(Exception):
+    """Something else is being done to the node."""
+
+
+class ClusterAsker(Protocol):
+    """Reaches clusters, through their workers."""
+
+    async def ask(self, call: ClusterCall) -> Answer:
+        """One question, which only looks. Raises EngineAway, ClusterSilent, PerdureError with the cluster's refusal."""
+
+    async def order(self, order: NodeOrder, request_id: str) -> NodeDone:
+        """Have something done to a node. Safe to repeat by `request_id`.
+
+        Raises EngineAway, NodeBusy, NoAnswerYet when it goes on, or PerdureError with the cluster's refusal.
         """
 
 
@@ -110,3 +133,10 @@ class RunFiles(Protocol):
 
     def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
         """Every readable line, oldest first. Damaged lines are left out; no folder, no lines."""
+
+
+class SessionStarter(Protocol):
+    """Has the worker of a cluster open a session."""
+
+    async def start(self, work: SessionWork, cluster: str) -> None:
+        """Hand it over; the worker dials back. Raises EngineAway."""

@@ -163,10 +163,82 @@ register(
     "Repeat it in a few seconds; look at `perdure status` if it stays so.",
 )
 register(
+    "PD-2100",
+    "Cluster exists",
+    409,
+    Exit.CONFLICT,
+    "There is a cluster of that name, and it is described differently.",
+    "Replace its description with `perdure clusters add NAME --replace`, or choose another name.",
+)
+register(
+    "PD-2101",
+    "Cluster not known",
+    422,
+    Exit.USAGE,
+    "The job, the command or the worker names a cluster that was never added here, or was removed.",
+    "Name one of those that are listed (`perdure clusters list`), or add it: `perdure clusters add NAME`.",
+)
+register(
+    "PD-2102",
+    "Cluster in use",
+    409,
+    Exit.CONFLICT,
+    "Jobs that have not ended are on the cluster; without it nobody could end or collect them.",
+    "Cancel those jobs, or wait for their end.",
+)
+register(
+    "PD-2103",
+    "Cluster does not answer",
+    503,
+    Exit.SERVER,
+    "The cluster's worker did not take the question, or did not answer it in time. Running jobs are not affected.",
+    "Look whether the worker runs: `perdure clusters show`; start it with `perdure clusters worker NAME`.",
+)
+register(
+    "PD-2104",
+    "Not on this machine",
+    422,
+    Exit.USAGE,
+    "What was asked belongs to clusters: this machine's own runtime makes processes, no objects, and has no nodes.",
+    "Name a cluster with --cluster.",
+)
+register(
+    "PD-2105",
+    "Node is being worked on",
+    409,
+    Exit.CONFLICT,
+    "Something else is being done to the node, and one thing is done at a time.",
+    "Wait until it is done: its workflow is node/CLUSTER/NODE in the engine's Web UI.",
+)
+register(
     "PD-2500",
     "Internal error",
     500,
     Exit.SERVER,
     "The server met a fault of its own; nothing is half done.",
     "Try again; if it stays, look for the request id in the server's log.",
+)
+register(
+    "PD-2150",
+    "Nobody opened the session",
+    503,
+    Exit.SERVER,
+    "The worker of the job's cluster took the request, if at all, and did not connect to this API in time.",
+    "Look at `perdure clusters show`: its worker must run, and reach the address in PERDURE_ADVERTISE_URL.",
+)
+register(
+    "PD-2151",
+    "Job does not run",
+    409,
+    Exit.CONFLICT,
+    "Sessions are opened with running ranks, and the job is in another phase.",
+    "Wait until it runs: `perdure jobs show`.",
+)
+register(
+    "PD-2152",
+    "No such rank",
+    422,
+    Exit.USAGE,
+    "The job has fewer ranks than the number that was given; they count from 0.",
+    "Name one of the job's ranks.",
 )

@@ -32,7 +32,12 @@ class ResourceKind(StrEnum):
     TEMPLATE = "template"
     SECRET = "secret"
     SCHEDULE = "schedule"
+    CLUSTER = "cluster"
+    NODE = "node"
     SYSTEM = "system"  # version, health, metrics, error pages
+
+
+OF_THE_INSTALLATION = frozenset({ResourceKind.CLUSTER, ResourceKind.NODE})  # jobs of every tenant run there
 
 
 class Principal(Wire):
@@ -45,7 +50,10 @@ class Principal(Wire):
 
 
 class Resource(Wire):
-    """What is asked for. `owner` is None where a kind has no owner or the row is not loaded yet (lists, creates)."""
+    """What is asked for. `owner` is None where a kind has no owner or the row is not loaded yet (lists, creates).
+
+    `tenant` of what is the installation's: the one whose admins look after it.
+    """
 
     kind: ResourceKind
     tenant: str

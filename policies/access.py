@@ -1,6 +1,6 @@
 """Who may do what: one pure function, asked for every request. The reason it gives is what people read."""
 
-from definitions.principal import Action, Principal, Resource, ResourceKind, Role
+from definitions.principal import OF_THE_INSTALLATION, Action, Principal, Resource, ResourceKind, Role
 from definitions.wire import Wire
 
 LOOKING = frozenset({Action.LIST, Action.READ})
@@ -19,6 +19,8 @@ def may(principal: Principal, action: Action, resource: Resource) -> Verdict:
 
     A resource without an owner is either not loaded yet (lists, creates) or of a kind that has none.
     """
+    if resource.kind in OF_THE_INSTALLATION:
+        return _of_the_installation(principal, action, resource)
     if resource.tenant != principal.tenant:
         return _no("it belongs to another tenant")
     if principal.projects and resource.project not in principal.projects:
@@ -32,6 +34,14 @@ def may(principal: Principal, action: Action, resource: Resource) -> Verdict:
             return _member(principal, action, resource)
         case Role.VIEWER:
             return _no(f"viewer may only look, and this would {action} a {resource.kind}")
+
+
+def _of_the_installation(principal: Principal, action: Action, resource: Resource) -> Verdict:
+    if action in LOOKING:
+        return _yes(f"everybody may look at every {resource.kind}")
+    if principal.role is Role.ADMIN and principal.tenant == resource.tenant and not principal.projects:
+        return _yes(f"admin of {resource.tenant} looks after the installation")
+    return _no(f"the installation is looked after by admins of tenant {resource.tenant} who work in all its projects")
 
 
 def _member(principal: Principal, action: Action, resource: Resource) -> Verdict:

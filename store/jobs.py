@@ -17,7 +17,7 @@ from store import events, snapshots
 from store.base import Document
 from store.errors import NameTaken, SnapshotMissing
 from store.paging import Page, cursor, cut, read_time_and_id, typed
-from store.tables_jobs import JobRow
+from store.tables_jobs import AttemptRow, JobRow
 from store.upsert import changed, insert_missing
 
 FINAL = tuple(phase for phase in Phase if phase.is_final)
@@ -150,6 +150,23 @@ def count_by_template(session: Session, tenant: str, project: str) -> dict[str, 
     """How many jobs were made from each template, deleted ones included."""
     query = select(JobRow.template, func.count()).where(_in(tenant, project), JobRow.template.is_not(None))
     return {name: count for name, count in session.execute(query.group_by(JobRow.template)) if name}
+
+
+def count_active(session: Session, tenant: str, cluster: str) -> int:
+    """How many jobs of the tenant are on a cluster and have not ended."""
+    mine = (JobRow.tenant == tenant, JobRow.cluster == cluster, JobRow.ended_at.is_(None), JobRow.deleted_at.is_(None))
+    return session.scalar(select(func.count()).select_from(JobRow).where(*mine)) or 0
+
+
+def placed(session: Session, tenant: str, projects: Sequence[str], cluster: str) -> list[tuple[JobRow, list[Document]]]:
+    """The tenant's jobs of those projects (none given: of all) that run on a cluster, with what was seen of their
+    ranks."""
+    present = and_(AttemptRow.job == JobRow.id, AttemptRow.number == JobRow.attempt)
+    query = select(JobRow, AttemptRow.ranks).join(AttemptRow, present)
+    query = query.where(JobRow.tenant == tenant, JobRow.cluster == cluster, JobRow.ended_at.is_(None))
+    if projects:
+        query = query.where(JobRow.project.in_(list(projects)))
+    return [(row, ranks) for row, ranks in session.execute(query.order_by(JobRow.id))]
 
 
 def _taken(session: Session, job: NewJob) -> NameTaken:

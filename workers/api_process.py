@@ -26,9 +26,12 @@ from perdure.local.probes import NAMESPACE
 from store.engine import open_engine
 from store.sealing import load_keys
 from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
+from workers.cluster_asking import TemporalClusters
 from workers.objects import open_objects
 from workers.operator import TemporalJobOperator
 from workers.process import run
+from workers.registry import CONTROL
+from workers.session_starter import TemporalSessions
 from workers.settings import LOOPBACK, Settings
 
 BACKLOG = 512
@@ -78,6 +81,7 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
     return ApiDeps(
         engine=engine,
         operator=TemporalJobOperator(client, limits.operation),
+        clusters=TemporalClusters(client, CONTROL, limits.operation),
         blobs=StoredBlobs(objects),
         snapshots=StoredSnapshots(objects, SnapshotLimits()),
         logs=StoredLogs(LocalLogs(settings.folder, objects)),
@@ -86,14 +90,18 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
         settings=ApiSettings(
             version=version("perdure"),
             public_url=settings.api_url,
+            dial_url=settings.dial_url,
             ui_url=settings.ui_url,
             namespace=NAMESPACE,
+            operating_tenant=settings.operating_tenant,
+            default_cluster=settings.default_cluster,
             allowed_hosts=settings.allowed_hosts,
             limits=limits,
         ),
         now=lambda: datetime.now(UTC),
         sleep=asyncio.sleep,
         worker_metrics=WorkerMetrics(f"{LOOPBACK}:{settings.metrics_port}"),
+        session_starter=TemporalSessions(client, CONTROL),
     )
 
 

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import os
 import signal
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import NoReturn
 
 from temporalio.client import Client
@@ -17,9 +18,10 @@ from temporalio.service import RPCError
 from perdure.local.probes import NAMESPACE
 from workers import registry
 from workers.namespace import ensure_namespace
-from workers.parts import Loop, Parts, opened_parts
+from workers.parts import Loop, opened_parts
 from workers.pausing import pause
 from workers.process import run
+from workers.registry import Queue
 from workers.settings import LOOPBACK, Settings
 
 RETRY_PAUSE = 0.5
@@ -35,28 +37,25 @@ async def serve(settings: Settings) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    client = await connect(settings, stop)
+    client = await connect(settings, stop, settings.metrics_port)
     if client is None:
         return
     threads = ThreadPoolExecutor(2 * settings.activities, "activity")
     try:
         with opened_parts(settings) as parts:
-            async with working(client, parts, settings, threads):
-                await _loops_until(stop, parts.loops(client))
+            async with working(client, parts.queues(client), settings, threads, settings.worker_ready_file):
+                await loops_until(stop, parts.loops(client))
     finally:
         # Not waited for: the workers have drained, and what still hangs ends with the process.
         threads.shutdown(wait=False, cancel_futures=True)
 
 
-async def connect(settings: Settings, stop: asyncio.Event) -> Client | None:
-    """A client of a namespace that is ready for jobs, however long the engine is away; None when asked to stop."""
-    metrics = PrometheusConfig(
-        bind_address=f"{LOOPBACK}:{settings.metrics_port}",
-        counters_total_suffix=True,
-        unit_suffix=True,
-        durations_as_seconds=True,
-    )
-    runtime = Runtime(telemetry=TelemetryConfig(metrics=metrics))
+async def connect(settings: Settings, stop: asyncio.Event, metrics_port: int | None) -> Client | None:
+    """A client of a namespace that is ready for jobs, however long the engine is away; None when asked to stop.
+
+    Its own numbers are served on `metrics_port` of the loopback interface, if one is given.
+    """
+    runtime = Runtime(telemetry=TelemetryConfig(metrics=_metrics(metrics_port)))
     while not stop.is_set():
         try:
             client = await Client.connect(
@@ -74,22 +73,20 @@ async def connect(settings: Settings, stop: asyncio.Event) -> Client | None:
 
 
 @asynccontextmanager
-async def working(client: Client, parts: Parts, settings: Settings, threads: ThreadPoolExecutor) -> AsyncIterator[None]:
+async def working(
+    client: Client, queues: Sequence[Queue], settings: Settings, threads: ThreadPoolExecutor, ready: Path
+) -> AsyncIterator[None]:
     """Serve every queue while the block runs, and say so in the ready file."""
-    queues = parts.queues(client)
     async with AsyncExitStack() as stack:
         for queue in queues:
             await stack.enter_async_context(registry.worker(client, queue, settings, threads))
-        settings.worker_ready_file.write_text(f"{os.getpid()}\n")
-        log.info("working on %s", ", ".join(queue.name for queue in queues))
-        try:
+        with _announced(ready):
+            log.info("working on %s", ", ".join(queue.name for queue in queues))
             yield
-        finally:
-            settings.worker_ready_file.unlink(missing_ok=True)
             log.info("draining")
 
 
-async def _loops_until(stop: asyncio.Event, loops: Sequence[Loop]) -> None:
+async def loops_until(stop: asyncio.Event, loops: Sequence[Loop]) -> None:
     """Run the loops until `stop`. One that fails ends the process: it starts afresh, and nothing is half alive."""
     async with asyncio.TaskGroup() as group:
         for loop in loops:
@@ -100,3 +97,24 @@ async def _run(loop: Loop, stop: asyncio.Event) -> None:
     await loop(stop)
     if not stop.is_set():
         raise RuntimeError(f"{loop} ended by itself")
+
+
+@contextmanager
+def _announced(ready: Path) -> Iterator[None]:
+    """The file is there while this process serves, and holds its id."""
+    ready.write_text(f"{os.getpid()}\n")
+    try:
+        yield
+    finally:
+        ready.unlink(missing_ok=True)
+
+
+def _metrics(port: int | None) -> PrometheusConfig | None:
+    if port is None:
+        return None
+    return PrometheusConfig(
+        bind_address=f"{LOOPBACK}:{port}",
+        counters_total_suffix=True,
+        unit_suffix=True,
+        durations_as_seconds=True,
+    )

@@ -15,13 +15,14 @@ from activities.adapters.local import LocalRuntime
 from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
+from definitions.cluster import LOCAL_CLUSTER
 from store.engine import open_engine
 from store.migrate import check_engine
 from store.sealing import load_keys
 from workers import registry
 from workers.job_ender import OperatorEnder
-from workers.operator import TemporalJobOperator
 from workers.objects import open_objects
+from workers.operator import TemporalJobOperator
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
@@ -51,6 +52,7 @@ class Parts:
         return (
             registry.control(self.journal, SqlScheduleRuns(self.engine), ender),
             registry.local_cluster(self.runtime, self.journal),
+            registry.sessions(LOCAL_CLUSTER, self.runtime),
         )
 
     def loops(self, client: Client) -> Sequence[Loop]:

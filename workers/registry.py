@@ -9,16 +9,23 @@ from typing import Any
 from temporalio.client import Client
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
 
+from activities.adapters.dialling import WebSocketDialler
+from activities.clusters import ClusterCalls, NodeActivities
 from activities.job import JournalActivities, RuntimeActivities
-from activities.ports import Journal, Runtime
+from activities.ports import ClusterInspector, ClusterOperator, Journal, Runtime
 from activities.schedules import JobEnder, ScheduleActivities, ScheduleRuns
+from activities.sessions import SessionActivities
+from definitions.cluster import LOCAL_CLUSTER, cluster_queue, session_queue
 from workers.settings import Settings
 from workers.workflow_runner import workflow_runner
+from workflows.cluster_call import ClusterCallWorkflow
 from workflows.job import JobWorkflow
+from workflows.node import NodeWorkflow
 from workflows.schedule_tick import ScheduleTickWorkflow
+from workflows.session import SessionWorkflow
 
 CONTROL = "control"
-LOCAL_CLUSTER = "cluster-local"
+MOST_SESSIONS = 64  # of one worker at once
 AFTER_A_KILL = timedelta(seconds=2)  # how long tasks wait for a worker that was killed, before any other gets them
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=8)
 
@@ -30,6 +37,7 @@ class Queue:
     name: str
     workflows: Sequence[type] = ()
     activities: Sequence[Callable[..., Any]] = ()
+    slots: int | None = None  # activities at once, in threads of their own; None: the process's setting and threads
 
 
 def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
@@ -37,7 +45,7 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
     schedules = ScheduleActivities(runs, ender)
     return Queue(
         CONTROL,
-        workflows=(JobWorkflow, ScheduleTickWorkflow),
+        workflows=(JobWorkflow, ScheduleTickWorkflow, ClusterCallWorkflow, NodeWorkflow, SessionWorkflow),
         activities=(
             JournalActivities(journal).record,
             schedules.submit_run,
@@ -49,8 +57,40 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
 
 def local_cluster(runtime: Runtime, journal: Journal) -> Queue:
     """The queue beside this machine's processes. Each further cluster gets one of its own."""
+    return Queue(cluster_queue(LOCAL_CLUSTER), activities=_of_jobs(runtime, journal))
+
+
+def cluster(
+    name: str, runtime: Runtime, journal: Journal, inspector: ClusterInspector, operator: ClusterOperator
+) -> Queue:
+    """The queue of a cluster's own worker: its jobs' attempts, questions about it, and its nodes."""
+    calls, nodes = ClusterCalls(inspector, runtime), NodeActivities(operator)
+    return Queue(
+        cluster_queue(name),
+        activities=(
+            *_of_jobs(runtime, journal),
+            calls.check_cluster,
+            calls.render_objects,
+            calls.compare_objects,
+            calls.read_live_logs,
+            nodes.cordon_node,
+            nodes.uncordon_node,
+            nodes.pods_on_node,
+            nodes.evict_pod,
+        ),
+    )
+
+
+def sessions(name: str, runtime: Runtime) -> Queue:
+    """The queue of a cluster's sessions, served beside its other one."""
+    return Queue(
+        session_queue(name), activities=(SessionActivities(runtime, WebSocketDialler()).serve,), slots=MOST_SESSIONS
+    )
+
+
+def _of_jobs(runtime: Runtime, journal: Journal) -> tuple[Callable[..., Any], ...]:
     own = RuntimeActivities(runtime, journal)
-    return Queue(LOCAL_CLUSTER, activities=(own.launch, own.stop, own.control, own.poll, own.collect))
+    return (own.launch, own.stop, own.control, own.poll, own.collect)
 
 
 def worker(client: Client, queue: Queue, settings: Settings, threads: ThreadPoolExecutor) -> Worker:
@@ -58,8 +98,8 @@ def worker(client: Client, queue: Queue, settings: Settings, threads: ThreadPool
     shared: dict[str, Any] = {
         "task_queue": queue.name,
         "activities": queue.activities,
-        "activity_executor": threads,
-        "max_concurrent_activities": settings.activities,
+        "activity_executor": threads if queue.slots is None else ThreadPoolExecutor(queue.slots, queue.name),
+        "max_concurrent_activities": queue.slots or settings.activities,
         "activity_task_poller_behavior": POLLERS,
         "graceful_shutdown_timeout": settings.drain,
     }

@@ -11,7 +11,9 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator, Field, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
+from definitions.ids import DEFAULT_TENANT
 from definitions.quantities import format_duration, format_size, parse_duration, parse_size
 
 PREFIX = "PERDURE_"
@@ -33,6 +35,12 @@ class Settings(BaseSettings):
     metrics_port: Port = Field(9642, description="Port of the worker's own metrics on the loopback interface.")
     public_url: str | None = Field(
         None, description="Address under which people reach the API, when a proxy stands before it. Used in links."
+    )
+    advertise_url: str | None = Field(
+        None,
+        description="Address under which workers reach this very API process, not a balancer before several. "
+        "They dial it for sessions (`jobs exec`, `jobs port-forward`). Without one: its own port.",
+        examples=["http://10.0.0.7:8642"],
     )
     public_ui_url: str | None = Field(
         None, description="Address under which people reach the engine's Web UI, when a proxy stands before it."
@@ -90,6 +98,27 @@ class Settings(BaseSettings):
     sweep: Duration = Field(
         timedelta(minutes=1), description="How often jobs, artifacts and snapshots past their time are looked for."
     )
+    default_cluster: str = Field(LOCAL_CLUSTER, description="Cluster of jobs that name none. `local`: this machine.")
+    operating_tenant: str = Field(
+        DEFAULT_TENANT, description="Tenant whose admins look after the installation: clusters and nodes."
+    )
+    cluster: str | None = Field(None, description="Which cluster a cluster's worker serves. Only it reads this.")
+    kubeconfig: Path | None = Field(
+        None,
+        description="File with which a cluster's worker reaches its cluster. Without one: the service account of the "
+        "pod that it runs in.",
+        examples=["/etc/perdure/kubeconfig"],
+    )
+    kube_context: str | None = Field(None, description="Context of that file; its current one when left out.")
+    cluster_metrics_port: Port | None = Field(
+        None, description="Port of a cluster's worker's own metrics on the loopback interface; none when left out."
+    )
+    cluster_watch: Duration = Field(
+        timedelta(seconds=15),
+        ge=timedelta(seconds=1),
+        description="How often a cluster's worker looks at the progress and checkpoints of running jobs. Each look "
+        "is a call into a pod.",
+    )
     snapshot_max_bytes: Size = Field(512 * 1024**2, description="Most bytes of one uploaded snapshot of a folder.")
 
     @property
@@ -120,6 +149,9 @@ class Settings(BaseSettings):
     def worker_ready_file(self) -> Path:
         return self.folder / "worker.ready"
 
+    def cluster_ready_file(self, cluster: str) -> Path:
+        return self.folder / f"cluster-{cluster}.ready"
+
     @property
     def temporal_address(self) -> str:
         return f"{LOOPBACK}:{self.temporal_port}"
@@ -129,10 +161,16 @@ class Settings(BaseSettings):
         return (self.public_url or f"http://{LOOPBACK}:{self.api_port}").rstrip("/")
 
     @property
+    def dial_url(self) -> str:
+        """The same as a WebSocket address."""
+        address = (self.advertise_url or f"http://{LOOPBACK}:{self.api_port}").rstrip("/")
+        return f"ws{address.removeprefix('http')}"
+
+    @property
     def allowed_hosts(self) -> tuple[str, ...]:
         """Names that a request may address the API by: the loopback interface's, and the public address's."""
-        public = urlsplit(self.api_url).hostname or LOOPBACK
-        return tuple(dict.fromkeys((LOOPBACK, "localhost", "[::1]", public)))
+        own = [urlsplit(address).hostname or LOOPBACK for address in (self.api_url, self.dial_url)]
+        return tuple(dict.fromkeys((LOOPBACK, "localhost", "[::1]", *own)))
 
     @property
     def ui_url(self) -> str:

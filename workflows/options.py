@@ -53,3 +53,38 @@ def record() -> ActivityConfig:
         schedule_to_close_timeout=LONG_ENOUGH,
         retry_policy=STEADY,
     )
+
+
+def question(queue: str) -> ActivityConfig:
+    """Somebody waits for the answer: a worker takes the question within seconds, or the asker is told that none is
+    there. Twice at most: the first try may have gone to a worker that was being replaced."""
+    return ActivityConfig(
+        task_queue=queue,
+        schedule_to_start_timeout=timedelta(seconds=10),
+        start_to_close_timeout=timedelta(seconds=60),
+        heartbeat_timeout=timedelta(seconds=10),
+        schedule_to_close_timeout=timedelta(seconds=90),
+        retry_policy=RetryPolicy(initial_interval=timedelta(milliseconds=500), maximum_attempts=2),
+    )
+
+
+def node(queue: str) -> ActivityConfig:
+    """What is done to a node. Tried for an hour, in which the worker of its cluster may come back."""
+    return ActivityConfig(
+        task_queue=queue,
+        start_to_close_timeout=timedelta(minutes=1),
+        schedule_to_close_timeout=timedelta(hours=1),
+        heartbeat_timeout=timedelta(seconds=10),
+        retry_policy=STEADY,
+    )
+
+
+def session(heartbeat: timedelta = timedelta(seconds=10)) -> ActivityConfig:
+    """Somebody waits at a terminal. Tried once: what was typed and printed has gone with the connection."""
+    return ActivityConfig(
+        schedule_to_start_timeout=timedelta(seconds=15),
+        start_to_close_timeout=timedelta(hours=12),
+        heartbeat_timeout=heartbeat,
+        retry_policy=RetryPolicy(maximum_attempts=1),
+        cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+    )

@@ -10,7 +10,7 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from api.access import Needs
-from tests.api.world import document, schedule_document, template_document
+from tests.api.world import cluster_document, document, schedule_document, template_document
 
 PUBLIC = frozenset(
     {
@@ -36,6 +36,8 @@ BODIES: dict[str, Any] = {
     "secrets.create": {"name": "fresh", "value": "s3cr3t-value"},
     "secrets.rotate": {"value": "n3w-value"},
     "schedules.create": {"document": schedule_document("fresh")},
+    "clusters.create": {"document": cluster_document("fresh")},
+    "clusters.replace": {"document": cluster_document()},
 }
 
 

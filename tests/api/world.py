@@ -12,7 +12,14 @@ from sqlalchemy import Engine, select
 from api.app import create_app
 from api.deps import ApiDeps
 from api.settings import ApiSettings, Limits
-from definitions.attempt import ArtifactRecord, CheckpointRecord
+from definitions.attempt import (
+    ArtifactRecord,
+    AttemptObservation,
+    AttemptRef,
+    CheckpointRecord,
+    RankEvidence,
+    RankState,
+)
 from definitions.facts import AttemptSummary, Event
 from definitions.principal import Role
 from definitions.states import FailureClass, Phase
@@ -20,9 +27,18 @@ from store import artifacts, attempts, checkpoints, events, tokens
 from store.engine import reading, session
 from store.sealing import Keys
 from store.tables import JobRow, metadata
-from tests.support.api_fakes import Clock, FakeBlobs, FakeLogs, FakeOperator, FakeRunFiles, FakeSnapshots
+from tests.support.api_fakes import (
+    Clock,
+    FakeBlobs,
+    FakeClusters,
+    FakeLogs,
+    FakeOperator,
+    FakeRunFiles,
+    FakeSessionStarter,
+    FakeSnapshots,
+)
 
-SETTINGS = ApiSettings(version="0.1.0", limits=Limits(stream=timedelta(minutes=2)))
+SETTINGS = ApiSettings(version="0.1.0", operating_tenant="acme", limits=Limits(stream=timedelta(minutes=2)))
 TOKEN = "a" * 32
 Json = dict[str, Any]
 
@@ -34,6 +50,7 @@ class World:
     app: FastAPI
     clock: Clock
     operator: FakeOperator
+    clusters: FakeClusters
     blobs: FakeBlobs
     snapshots: FakeSnapshots
     logs: FakeLogs
@@ -115,6 +132,15 @@ class World:
             row.attempt = number
             attempts.record(active, row, summary, number * 10 + ended)
 
+    def evidence(self, job: str, places: list[tuple[str, int]]) -> None:
+        """What was seen of the present attempt: which rank is where."""
+        row = self.row(job)
+        ref = AttemptRef(tenant=row.tenant, project=row.project, job=job, number=row.attempt, token=TOKEN)
+        ranks = tuple(RankEvidence(rank=rank, node=node, state=RankState.RUNNING) for node, rank in places)
+        with session(self.engine) as active:
+            seen = AttemptObservation(ref=ref, at=self.clock.now(), ranks=ranks)
+            attempts.record_evidence(active, active.get_one(JobRow, job), seen)
+
     def checkpoint(self, job: str, step: int, *, complete: bool = True) -> None:
         folder = f"checkpoints/step-{step:010d}.{TOKEN}"
         record = CheckpointRecord(
@@ -142,11 +168,12 @@ class World:
 
 
 def make_world(engine: Engine) -> World:
-    clock, operator, blobs, snapshots = Clock(), FakeOperator(), FakeBlobs(), FakeSnapshots()
-    logs, run_files = FakeLogs(), FakeRunFiles()
+    clock, operator, clusters, blobs = Clock(), FakeOperator(), FakeClusters(), FakeBlobs()
+    snapshots, logs, run_files = FakeSnapshots(), FakeLogs(), FakeRunFiles()
     deps = ApiDeps(
         engine=engine,
         operator=operator,
+        clusters=clusters,
         blobs=blobs,
         snapshots=snapshots,
         logs=logs,
@@ -156,8 +183,9 @@ def make_world(engine: Engine) -> World:
         now=clock.now,
         sleep=clock.sleep,
         worker_metrics=_worker_metrics,
+        session_starter=FakeSessionStarter(),
     )
-    return World(engine, deps, create_app(deps), clock, operator, blobs, snapshots, logs, run_files)
+    return World(engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, run_files)
 
 
 async def _worker_metrics() -> str:
@@ -174,6 +202,10 @@ def document(name: str = "digits", *, project: str | None = None, **spec: Any) -
 def schedule_document(name: str = "nightly", **spec: Any) -> Json:
     body = {"cron": ["30 3 * * *"], "job": document("report")}
     return {"apiVersion": "perdure/v1", "kind": "Schedule", "metadata": {"name": name}, "spec": body | spec}
+
+
+def cluster_document(name: str = "north", **spec: Any) -> Json:
+    return {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
 
 
 def template_document(name: str = "finetune", default: int = 3) -> Json:

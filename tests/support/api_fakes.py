@@ -9,10 +9,12 @@ from typing import BinaryIO
 
 from api.ports import KeptSnapshot, Line
 from definitions.attempt import AttemptRef
+from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
 from definitions.errors import PerdureError
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
 from definitions.progress import ProgressPoint
+from definitions.session import SessionWork
 from definitions.states import Phase
 
 
@@ -48,6 +50,28 @@ class FakeOperator:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+
+@dataclass
+class FakeClusters:
+    """Answers each kind of question as `answers` says; carries out every order, or fails as `fails` says."""
+
+    asked: list[ClusterCall] = field(default_factory=list)
+    ordered: list[tuple[NodeOrder, str]] = field(default_factory=list)
+    answers: dict[str, Answer] = field(default_factory=dict)
+    fails: Exception | None = None
+
+    async def ask(self, call: ClusterCall) -> Answer:
+        self.asked.append(call)
+        if self.fails is not None:
+            raise self.fails
+        return self.answers.get(call.ask.kind, Answer())
+
+    async def order(self, order: NodeOrder, request_id: str) -> NodeDone:
+        self.ordered.append((order, request_id))
+        if self.fails is not None:
+            raise self.fails
+        return NodeDone(message=f"{order.verb} of {order.node} done")
 
 
 @dataclass
@@ -115,3 +139,13 @@ class FakeRunFiles:
 
     def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
         return self.points.get(job, [])
+
+
+@dataclass
+class FakeSessionStarter:
+    """Starts nothing: who opens a session is told that nobody came."""
+
+    started: list[tuple[SessionWork, str]] = field(default_factory=list)
+
+    async def start(self, work: SessionWork, cluster: str) -> None:
+        self.started.append((work, cluster))
