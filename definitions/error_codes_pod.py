@@ -58,3 +58,11 @@ register(
     "A pod of ours ended without the answer that it was started for, or said something else.",
     "Look at the pod's log; it is asked again by itself. The agent's image should be of the worker's version.",
 )
+register(
+    "PD-3207",
+    "Agent failed",
+    500,
+    Exit.SERVER,
+    "The process that supervises a pod's ranks could not begin, or met something that it was not made for.",
+    "The detail and the pod's log say what. The attempt is tried again by the job's retry policy.",
+)

@@ -24,12 +24,20 @@ def lay_out(workdir: Workdir, ref: AttemptRef, attempt: Path, objects: ObjectSto
         root = Path(workdir.path or "")
     elif workdir.mode == "snapshot":
         _extract(objects, ref, workdir.sha256 or "", root)
-    start = _inside(root, workdir.subfolder)
+    start = inside(root, workdir.subfolder)
     if workdir.mode == "none":
         start.mkdir(parents=True, exist_ok=True)
     if not root.is_absolute() or not start.is_dir():
         raise _missing(f"there is no folder {start} on this machine")
     return root, start
+
+
+def inside(root: Path, subfolder: str) -> Path:
+    """A folder of the working directory. Raises PortError(permanent, PD-3010) for one that leads out of it."""
+    parts = PurePosixPath(subfolder)
+    if parts.is_absolute() or ".." in parts.parts:
+        raise _missing(f"{subfolder!r} leads out of the working directory")
+    return Path(os.path.join(root, parts))
 
 
 def prepare_run_folder(run: Path) -> None:
@@ -67,13 +75,6 @@ def _extract(objects: ObjectStore, ref: AttemptRef, sha256: str, root: Path) -> 
     except PerdureError as error:
         lasting = error.code.status < 500
         raise PortError(f"{error.detail} ({error.where})", permanent=lasting, code=error.code.code) from error
-
-
-def _inside(root: Path, subfolder: str) -> Path:
-    parts = PurePosixPath(subfolder)
-    if parts.is_absolute() or ".." in parts.parts:
-        raise _missing(f"{subfolder!r} leads out of the working directory")
-    return Path(os.path.join(root, parts))
 
 
 def _checkpoint(run: Path, folder: str) -> Path:

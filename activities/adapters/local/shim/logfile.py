@@ -37,7 +37,7 @@ class LogWriter:
     def take_over(self) -> None:
         """Go on for a killed supervisor: what it had read and not written is written now."""
         self._shared.take_over()
-        self.last_lines = _read_last_lines(log_file(self._folder, self._shared.log(FILE)), self._shared.log(OFFSET))
+        self.last_lines = read_last_lines(log_file(self._folder, self._shared.log(FILE)), self._shared.log(OFFSET))
         self._write_lines()
 
     def pump(self, descriptor: int, limit: int = PUMP_LIMIT) -> None:
@@ -131,6 +131,18 @@ def log_file(folder: str, number: int) -> str:
     return f"{folder}/{number:06d}.log"
 
 
+def read_last_lines(path: str, end: int | None = None) -> list[bytes]:
+    """The last lines of a log file, without their stamps; `end`: where it counts as ended."""
+    try:
+        with open(path, "rb") as file:
+            end = os.fstat(file.fileno()).st_size if end is None else end
+            file.seek(max(0, end - LAST_LINES * 1024))
+            data = file.read(end - file.tell())
+    except OSError:
+        return []
+    return [line[STAMP:] for line in data.split(b"\n")[:-1] if len(line) >= STAMP][-LAST_LINES:]
+
+
 def _split(line: bytes) -> list[bytes]:
     """Pieces of at most LINE_LIMIT bytes, cut between characters."""
     pieces = []
@@ -146,13 +158,3 @@ def _split(line: bytes) -> list[bytes]:
 def _clean(line: bytes) -> bytes:
     """What is not UTF-8 becomes U+FFFD, so that every reader may decode."""
     return line if line.isascii() else line.decode("utf-8", "replace").encode()
-
-
-def _read_last_lines(path: str, end: int) -> list[bytes]:
-    try:
-        with open(path, "rb") as file:
-            file.seek(max(0, end - LAST_LINES * 1024))
-            data = file.read(end - file.tell())
-    except OSError:
-        return []
-    return [line[STAMP:] for line in data.split(b"\n")[:-1] if len(line) >= STAMP][-LAST_LINES:]

@@ -1,0 +1,47 @@
+"""What a job has written into its run folder so far: as activities/run_look.py says it, with the standard library."""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+TAIL = 256 * 1024  # bytes of the progress file
+PROGRESS_FILE, CHECKPOINT_FOLDER = "progress.jsonl", "checkpoints"
+
+
+def look(run: str) -> dict[str, Any]:
+    """The fields of `RunLook`. Never fails for what is missing: a job that has written nothing has nothing to show."""
+    return {"progress": _tail(f"{run}/{PROGRESS_FILE}"), "checkpoints": _checkpoints(f"{run}/{CHECKPOINT_FOLDER}")}
+
+
+def _tail(path: str) -> str:
+    """The end of the file, from a line's beginning on."""
+    try:
+        # What lies there is the job's own work: a named pipe would make us wait.
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - TAIL))
+            content = file.read(TAIL)
+    except OSError:
+        return ""
+    return (content if size <= TAIL else content.partition(b"\n")[2]).decode(errors="replace")
+
+
+def _checkpoints(folder: str) -> list[tuple[str, int]]:
+    """Each folder with its number of manifests, which are written last."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder) if entry.is_dir())
+    except OSError:
+        return []
+    return [(name, _manifests(f"{folder}/{name}")) for name in names]
+
+
+def _manifests(folder: str) -> int:
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return 0
+    return sum(name.startswith("manifest-") and name.endswith(".json") for name in names)
