@@ -160,6 +160,30 @@ _document(
     "Correct the field that is named.",
 )
 _document("PD-1117", "Not a label", "Labels are short and plain, so that selectors can name them.", "Shorten it.")
+_document(
+    "PD-1118",
+    "Not an image",
+    "Images are named as registries do: an optional registry, a path in lower case, a tag or a digest.",
+    "Write it like registry.example.org/team/train:1.4.",
+)
+_document(
+    "PD-1119",
+    "Not a volume for jobs",
+    "A volume has one source, of a kind that a pod without special rights may have, and not another job's.",
+    "Use a persistentVolumeClaim, a configMap, a secret, an emptyDir, or what else is listed.",
+)
+_document(
+    "PD-1120",
+    "Not a place for a volume",
+    "A volume appears as an absolute folder that is neither the platform's nor the system's.",
+    "Mount it elsewhere, for example as /data.",
+)
+_document(
+    "PD-1121",
+    "Not an affinity",
+    "Affinity holds nodeAffinity, podAffinity and podAntiAffinity, each with required and preferred rules.",
+    "Write it as the cluster's documentation does.",
+)
 _document("PD-1199", "Value not valid", "The field cannot have this value.", "Correct the value.")
 
 _document(
@@ -189,14 +213,18 @@ _document(
 )
 
 _missing_part(
-    "PD-1500", "the Kubernetes runtime", "Remove the field; the local runtime starts processes, no containers."
+    "PD-1500", "a cluster", "Name one with cluster: NAME, or remove the field: a local job is processes, no containers."
 )
-_missing_part("PD-1501", "the scheduler", "Remove the field; a job on this machine starts as soon as it is accepted.")
+_missing_part("PD-1501", "the scheduler", "Remove the field; a job starts as soon as it is accepted.")
 _missing_part("PD-1502", "people and teams", "Remove the field; use a label such as team: NAME to group jobs.")
 _missing_part("PD-1503", "notifications", "Remove the field; follow the job with jobs wait, or its event stream.")
 _missing_part("PD-1504", "the model registry", "Remove the field; name the model in args or env.")
 _missing_part(
     "PD-1505", "experiments and profiling", "Remove the field; group runs by a label, report metrics as progress."
 )
-_missing_part("PD-1506", "limits on local processes", "Remove the field; the machine's own limits apply.")
-_missing_part("PD-1507", "federation of clusters", "Remove the field; the job runs on this machine.")
+_missing_part(
+    "PD-1506", "limits on local processes", "Remove the field, or name a cluster; the machine's own limits apply."
+)
+_missing_part("PD-1507", "federation of clusters", "Remove the field and name one cluster.")
+_missing_part("PD-1508", "this machine's folders", "Use workdir.mode: snapshot, whose bytes every pod gets.")
+_missing_part("PD-1509", "a StatefulSet", "Remove the field; mode: service restarts each rank in place.")

@@ -8,6 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
+from definitions.cluster import LOCAL_CLUSTER
+from definitions.cluster_types import Image
 from definitions.ids import DEFAULT_PROJECT
 from definitions.job_checkpoints import Checkpoints
 from definitions.job_lifecycle import NOTHING, Artifacts, Progress, Retry
@@ -103,12 +105,22 @@ class JobSpec(SpecModel):
     distributed: Distributed = Field(
         Distributed(), description="How its processes find each other.", examples=[{"framework": "pytorch"}]
     )
-    image: Line | None = Field(None, description="Container image.", examples=["registry.example.org/train:1"])
-    image_pull_policy: ImagePullPolicy | None = Field(None, description="When to pull it.", examples=["IfNotPresent"])
+    image: Image | None = Field(
+        None,
+        description="Container image; left out, the cluster's own for jobs. It needs nothing of the platform's in it.",
+        examples=["registry.example.org/train:1"],
+    )
+    image_pull_policy: ImagePullPolicy | None = Field(
+        None, description="When to pull it; left out, as the cluster is set.", examples=["IfNotPresent"]
+    )
     model: Line | None = Field(None, description="Model that the job works on.", examples=["llama-3-8b"])
-    storage: Storage | None = Field(None, description="A volume of the job's own.", examples=[{"request": "200Gi"}])
+    storage: Storage | None = Field(
+        None,
+        description="The volume that holds the run folder; left out, as the cluster is set.",
+        examples=[{"request": "200Gi"}],
+    )
     volumes: tuple[Volume, ...] = Field(
-        (), max_length=64, description="Volumes that are there already.", examples=[[{"name": "data", "source": {}}]]
+        (), max_length=64, description="Volumes that are there already.", examples=[[{"name": "data", "source": {"emptyDir": {}}}]]
     )
     volume_mounts: tuple[VolumeMount, ...] = Field(
         (), max_length=64, description="Where they appear.", examples=[[{"name": "data", "mountPath": "/data"}]]
@@ -117,11 +129,17 @@ class JobSpec(SpecModel):
     placement: Placement = Field(Placement(), description="Which nodes it may run on.", examples=[{"spread": True}])
     queue: Name | None = Field(None, description="Queue that it waits in.", examples=["research"])
     priority: Percent = Field(0, description="0 to 100; more goes first within a queue.", examples=[50])
-    priority_class: Name | None = Field(None, description="Named priority of the cluster.", examples=["production"])
+    priority_class: Name | None = Field(
+        None, description="PriorityClass of the cluster, by name.", examples=["production"]
+    )
     reservation: Name | None = Field(None, description="Reservation to run in.", examples=["launch-week"])
     team: Name | None = Field(None, description="Team that it is accounted to.", examples=["vision"])
     workload_kind: WorkloadKind | None = Field(None, description="Which workload carries it.", examples=["job"])
-    cluster: Name | None = Field(None, description="Cluster to run on.", examples=["north-1"])
+    cluster: Name | None = Field(
+        None,
+        description="Cluster to run on (`perdure clusters list`). Left out, or `local`: processes of this machine.",
+        examples=["north-1"],
+    )
     federation: Name | None = Field(None, description="Federation that chooses the cluster.", examples=["europe"])
     suspend: Flag = Field(False, description="Accept it suspended; it begins when it is resumed.", examples=[True])
     timeout: Duration | None = Field(
@@ -158,6 +176,11 @@ class JobSpec(SpecModel):
     )
     experiment: Name | None = Field(None, description="Experiment that it is a run of.", examples=["lr-sweep"])
     profiling: Profiling | None = Field(None, description="Which steps are profiled.", examples=[{"profileSteps": 20}])
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether it runs in pods of a cluster; else it is processes of one machine."""
+        return self.cluster is not None and self.cluster != LOCAL_CLUSTER
 
     @model_validator(mode="after")
     def _rules(self) -> Self:

@@ -8,6 +8,8 @@ from pydantic import Field, model_validator
 
 from definitions.spec_types import Conflict, Duration, Line, Name, SpecModel, Text, Whole, raise_conflicts
 
+LONGEST_COMMAND = 4096
+
 
 class MetricMode(StrEnum):
     MIN = "min"
@@ -64,13 +66,25 @@ class Checkpoints(SpecModel):
         examples=[{"job": "digits", "step": 1200}],
     )
     command: tuple[Text, ...] = Field(
-        (), max_length=32, description="Program that saves, run before a process is stopped.", examples=[["./save"]]
+        (),
+        max_length=32,
+        description="Program that makes the job save, run once in each pod, with no shell between, when the job is "
+        "asked to: by `jobs checkpoint`, before a suspend, and before its pods are taken away. It has, when this ends "
+        "with 0.",
+        examples=[["./save", "--now"]],
     )
     directory: Line | None = Field(
-        None, description="Folder that `command` saves into.", examples=["/data/checkpoints"]
+        None,
+        description="Folder that `command` saves into, told as `PERDURE_SAVE_DIR`: absolute, below a mount of the "
+        "job's, or inside the run folder.",
+        examples=["/data/checkpoints"],
     )
     grace: Duration | None = Field(
-        None, ge=timedelta(seconds=30), le=timedelta(hours=1), description="Time for `command`.", examples=["2m"]
+        None,
+        ge=timedelta(seconds=30),
+        le=timedelta(hours=1),
+        description="How long a job may take to save before its processes are asked to end; left out, 2m.",
+        examples=["2m"],
     )
 
     @model_validator(mode="after")
@@ -78,4 +92,19 @@ class Checkpoints(SpecModel):
         if self.from_ is not None and self.resume is ResumeMode.NEVER:
             what = "a job that never resumes cannot start from a checkpoint"
             raise_conflicts([Conflict("from", what, "remove from, or set resume: auto")])
+        return self
+
+    @model_validator(mode="after")
+    def _saves_by_command(self) -> Self:
+        found = []
+        if self.command and not self.command[0]:
+            found.append(Conflict("command", "the program's name is empty", "write the program first"))
+        if sum(len(argument.encode()) for argument in self.command) > LONGEST_COMMAND:
+            what = f"the program and its arguments have more than {LONGEST_COMMAND} bytes"
+            found.append(Conflict("command", what, "put them into a script and name that"))
+        if self.directory is not None and not self.command:
+            found.append(
+                Conflict("directory", "nothing saves into it: there is no command", "remove it, or set command")
+            )
+        raise_conflicts(found)
         return self

@@ -3,18 +3,20 @@
 from enum import StrEnum
 from typing import Self
 
-from pydantic import Field, JsonValue, model_validator
+from pydantic import Field, model_validator
 
+from definitions.cluster_types import Affinity, MountPath, VolumeSource
 from definitions.spec_types import (
     Conflict,
     Cpus,
     Flag,
     LabelKey,
+    LabelValue,
     Line,
     Name,
+    RelativePath,
     Size,
     SpecModel,
-    Text,
     Whole,
     raise_conflicts,
 )
@@ -43,8 +45,10 @@ class Volume(SpecModel):
     """A volume that is there already; `source` is the cluster's own description of it."""
 
     name: Name = Field(description="Name that `volumeMounts` refers to.", examples=["datasets"])
-    source: dict[str, JsonValue] = Field(
-        description="What the volume is.", examples=[{"persistentVolumeClaim": {"claimName": "datasets"}}]
+    source: VolumeSource = Field(
+        description="What the volume is: one of `configMap`, `csi`, `downwardAPI`, `emptyDir`, `ephemeral`, "
+        "`persistentVolumeClaim`, `projected`, `secret`, as the cluster describes it.",
+        examples=[{"persistentVolumeClaim": {"claimName": "datasets"}}],
     )
 
 
@@ -52,8 +56,8 @@ class VolumeMount(SpecModel):
     """Where a volume appears inside the job."""
 
     name: Name = Field(description="Name of the volume.", examples=["datasets"])
-    mount_path: Line = Field(description="Folder that it appears as.", examples=["/datasets"])
-    sub_path: Line | None = Field(None, description="Folder inside the volume.", examples=["imagenet"])
+    mount_path: MountPath = Field(description="Folder that it appears as.", examples=["/datasets"])
+    sub_path: RelativePath | None = Field(None, description="Folder inside the volume.", examples=["imagenet"])
     read_only: Flag = Field(False, description="Whether the job may only read it.", examples=[True])
 
 
@@ -79,16 +83,37 @@ class TolerationOperator(StrEnum):
     EQUAL = "Equal"
 
 
+class TaintEffect(StrEnum):
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
 class Toleration(SpecModel):
     """A node taint that the job puts up with."""
 
-    key: Line | None = Field(None, description="Key of the taint; left out, every key.", examples=["dedicated"])
+    key: LabelKey | None = Field(None, description="Key of the taint; left out, every key.", examples=["dedicated"])
     operator: TolerationOperator = Field(TolerationOperator.EQUAL, description="How to compare.", examples=["Exists"])
-    value: Text | None = Field(None, description="Value of the taint.", examples=["training"])
-    effect: Line | None = Field(
+    value: LabelValue | None = Field(None, description="Value of the taint.", examples=["training"])
+    effect: TaintEffect | None = Field(
         None, description="Effect of the taint; left out, every effect.", examples=["NoSchedule"]
     )
-    toleration_seconds: Whole | None = Field(None, ge=0, description="For how long, once it appears.", examples=[300])
+    toleration_seconds: Whole | None = Field(
+        None, ge=0, description="For how long, once it appears; only with `effect: NoExecute`.", examples=[300]
+    )
+
+    @model_validator(mode="after")
+    def _compares(self) -> Self:
+        found = []
+        if self.key is None and self.operator is TolerationOperator.EQUAL:
+            found.append(Conflict("operator", "without a key there is nothing to be equal", "set operator: Exists"))
+        if self.value is not None and self.operator is TolerationOperator.EXISTS:
+            found.append(Conflict("value", "operator Exists compares no value", "remove value"))
+        if self.toleration_seconds is not None and self.effect is not TaintEffect.NO_EXECUTE:
+            what = "only a taint with effect NoExecute ends what runs already"
+            found.append(Conflict("tolerationSeconds", what, "set effect: NoExecute, or remove it"))
+        raise_conflicts(found)
+        return self
 
 
 class Topology(SpecModel):
@@ -109,7 +134,7 @@ class Topology(SpecModel):
 class Placement(SpecModel):
     """Which nodes a job may run on, and which it would like."""
 
-    node_selector: dict[LabelKey, Text] = Field(
+    node_selector: dict[LabelKey, LabelValue] = Field(
         {}, description="Labels that a node must have.", examples=[{"zone": "north"}]
     )
     tolerations: tuple[Toleration, ...] = Field(
@@ -118,10 +143,16 @@ class Placement(SpecModel):
         description="Taints that the job puts up with.",
         examples=[[{"key": "dedicated", "value": "training"}]],
     )
-    affinity: dict[str, JsonValue] = Field(
-        {}, description="The cluster's own affinity rules.", examples=[{"nodeAffinity": {}}]
+    affinity: Affinity = Field(
+        {},
+        description="The cluster's own affinity rules, beside those that follow from other fields.",
+        examples=[{"nodeAffinity": {}}],
     )
-    pin: Flag = Field(False, description="Stay on the nodes of the first attempt.", examples=[True])
+    pin: Flag = Field(
+        False,
+        description="Later attempts stay on the nodes of the first one, and wait until these can take them.",
+        examples=[True],
+    )
     spread: Flag = Field(False, description="At most one node of this job per machine.", examples=[True])
     topology: Topology | None = Field(None, description="How close together.", examples=[{"required": "rack"}])
     fabric_aware: Flag = Field(False, description="Prefer nodes whose fabric is healthy.", examples=[True])

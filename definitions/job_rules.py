@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from definitions.job_pod_rules import pod_conflicts
 from definitions.job_workload import WorkdirMode, variable_fault
 from definitions.spec_types import Conflict
 from definitions.states import Mode
@@ -17,7 +18,8 @@ MOST_PROCESSES = 1024
 
 def job_conflicts(spec: JobSpec) -> list[Conflict]:
     """Every fault between the fields of a job, in the order of the fields."""
-    return [*_what_runs(spec), *_variables(spec), *_files(spec), *_size(spec), *_service(spec)]
+    own = [*_what_runs(spec), *_variables(spec), *_files(spec), *_size(spec), *_service(spec)]
+    return [*own, *pod_conflicts(spec)]
 
 
 def _what_runs(spec: JobSpec) -> Iterator[Conflict]:

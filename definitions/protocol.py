@@ -38,6 +38,7 @@ SECRETS_DIR = "PERDURE_SECRETS_DIR"
 RESUME_FROM = "PERDURE_RESUME_FROM"  # absolute folder; absent when there is nothing to resume from
 RESUME_STEP = "PERDURE_RESUME_STEP"
 CHECKPOINT_EVERY = "PERDURE_CHECKPOINT_EVERY"  # seconds
+SAVE_DIR = "PERDURE_SAVE_DIR"  # absolute folder for what the job's own save command writes; absent without one
 DEADLINE = "PERDURE_DEADLINE"  # RFC 3339
 
 PROGRESS_FILE = "progress.jsonl"

@@ -14,7 +14,7 @@ from definitions.documents import KINDS
 from definitions.job import Job
 from definitions.job_workload import EnvValue
 from definitions.quantities import format_cpus, format_duration, format_size
-from definitions.refusals import refusal_of
+from definitions.refusals import needs_cluster, refusal_of
 from definitions.spec_fields import SpecField, bounds_of, container_mark, core_of, fields_of, literals, walk
 from definitions.spec_types import Cpus, Label, Size
 from definitions.yaml_writer import flow
@@ -50,7 +50,10 @@ def _sections(model: type[BaseModel], prefix: str, *, refusable: bool) -> Iterat
 
 def _row(field: SpecField, refusable: bool) -> str:
     meaning = field.info.description or ""
-    refused = refusal_of(field.path.removeprefix("spec.")) if refusable else None
+    path = field.path.removeprefix("spec.")
+    refused = refusal_of(path) if refusable else None
+    if refusable and needs_cluster(path):
+        meaning += " Only with `cluster`."
     if refused is not None:
         meaning += f" **Refused here** ({refused.code}): needs {refused.subsystem}."
     elif field.info.examples and field.inner is None:

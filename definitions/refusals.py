@@ -1,6 +1,7 @@
-"""Fields that are understood and not served here: refused when set, with a code that names what is missing.
+"""Fields that are understood and not served where the job is to run: refused when set, with a code that names what is
+missing.
 
-Every field of a job either has a behaviour or stands in this table; a test holds the two apart.
+Every field of a job either has a behaviour or stands in one of these tables; a test holds them apart.
 """
 
 from typing import NamedTuple
@@ -8,41 +9,87 @@ from typing import NamedTuple
 from pydantic.fields import FieldInfo
 
 from definitions.job import JobSpec
+from definitions.job_resources import WorkloadKind
+from definitions.job_workload import WorkdirMode
 from definitions.spec_errors import SpecIssue
 from definitions.spec_fields import Loc
 from definitions.spec_types import SpecModel
 
-KUBERNETES = "the Kubernetes runtime"
 SCHEDULER = "the scheduler"
+NOT_HERE = "which this installation does not have"
 
 
 class Refusal(NamedTuple):
+    """`only`: the one value that is refused; None: every value but the default."""
+
     code: str
     subsystem: str
     instead: str
+    lacking: str = NOT_HERE
+    only: str | None = None
 
 
-_CLUSTER_ONLY = Refusal("PD-1500", KUBERNETES, "remove it; local jobs are processes on this machine")
-_NO_IMAGE = Refusal("PD-1500", KUBERNETES, "remove it; local jobs run in the submitter's own environment")
-_NO_VOLUME = Refusal("PD-1500", KUBERNETES, "remove it; local jobs read and write this machine's folders")
-_ONE_NETWORK = Refusal("PD-1500", KUBERNETES, "remove it; local processes talk over the loopback interface")
-_NO_HOOK = Refusal("PD-1500", KUBERNETES, "remove it; the job is asked to save through control.json")
-_NO_QUEUE = Refusal("PD-1501", SCHEDULER, "remove it; local jobs start as soon as they are accepted")
+def _needs_cluster(because: str) -> Refusal:
+    return Refusal("PD-1500", "a cluster", f"set cluster: NAME, or remove it; {because}", "and this job names none")
+
+
+_NO_QUEUE = Refusal("PD-1501", SCHEDULER, "remove it; jobs start as soon as they are accepted")
 _ONE_SIZE = Refusal("PD-1501", SCHEDULER, "remove it; a job here keeps the size that nodes gives it")
-_NO_PLACE = Refusal("PD-1501", SCHEDULER, "remove it; every process runs on this machine")
-_NO_GPUS = Refusal("PD-1501", SCHEDULER, "set gpus: 0; local GPUs are assigned by the scheduler")
+_NO_TOPOLOGY = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by topology labels")
 _NO_ARRAY = Refusal("PD-1501", SCHEDULER, "remove it and submit the jobs one by one")
 _NO_ORDER = Refusal("PD-1501", SCHEDULER, "remove it and submit this job when the other has ended (jobs wait)")
 _NO_TEAMS = Refusal("PD-1502", "people and teams", "remove it and use a label such as team: NAME")
 _NO_NEWS = Refusal("PD-1503", "notifications", "remove it and follow the job's events")
 _NO_MODELS = Refusal("PD-1504", "the model registry", "remove it and name the model in args or env")
 _NO_SERIES = Refusal("PD-1505", "experiments and profiling", "remove it and group runs by a label")
-_NO_LIMITS = Refusal("PD-1506", "limits on local processes", "remove it; the machine's own limits apply")
-_ONE_CLUSTER = Refusal("PD-1507", "federation of clusters", "remove it; the job runs on this machine")
+_NO_FEDERATION = Refusal("PD-1507", "federation of clusters", "remove it and name one cluster: cluster: NAME")
 
-# By path below `spec`. An entry covers the field and everything below it.
+_PROCESSES = _needs_cluster("local jobs are processes on this machine")
+_NO_IMAGE = _needs_cluster("local jobs run in the submitter's own environment")
+_NO_VOLUME = _needs_cluster("local jobs read and write this machine's folders")
+_ONE_NETWORK = _needs_cluster("local processes talk over the loopback interface")
+_NO_HOOK = _needs_cluster("local jobs are asked to save through control.json")
+_NO_PLACE = Refusal("PD-1501", SCHEDULER, "remove it, or name a cluster; every local process runs on this machine")
+_NO_CLASS = Refusal("PD-1501", SCHEDULER, "remove it, or name a cluster that has such a PriorityClass")
+_NO_GPUS = Refusal("PD-1501", SCHEDULER, "set gpus: 0, or name a cluster; local GPUs are assigned by the scheduler")
+_NO_LIMITS = Refusal(
+    "PD-1506", "limits on local processes", "remove it, or name a cluster; the machine's own limits apply"
+)
+_THIS_MACHINE = Refusal(
+    "PD-1508",
+    "this machine's folders",
+    "set workdir.mode: snapshot, whose bytes every pod gets",
+    "and a pod of a cluster does not see them",
+    only=WorkdirMode.LIVE,
+)
+_ONE_WORKLOAD = Refusal(
+    "PD-1509",
+    "a StatefulSet",
+    "set workloadKind: job, or remove it; with mode: service each rank is restarted in place",
+    "and the pods of every job, a service's too, are kept by one indexed Job",
+    only=WorkloadKind.STATEFULSET,
+)
+
+# By path below `spec`. An entry covers the field and everything below it. This table: wherever the job runs.
 REFUSALS: dict[str, Refusal] = {
     "elastic": _ONE_SIZE,
+    "model": _NO_MODELS,
+    "placement.topology": _NO_TOPOLOGY,
+    "placement.fabricAware": _NO_TOPOLOGY,
+    "queue": _NO_QUEUE,
+    "priority": _NO_QUEUE,
+    "reservation": _NO_QUEUE,
+    "team": _NO_TEAMS,
+    "federation": _NO_FEDERATION,
+    "array": _NO_ARRAY,
+    "after": _NO_ORDER,
+    "hooks": _NO_NEWS,
+    "notifications": _NO_NEWS,
+    "experiment": _NO_SERIES,
+    "profiling": _NO_SERIES,
+}
+# For a job that names no cluster: processes of one machine.
+LOCAL_REFUSALS: dict[str, Refusal] = {
     "resources.gpus": _NO_GPUS,
     "resources.gpuType": _NO_GPUS,
     "resources.gpuMemory": _NO_GPUS,
@@ -52,66 +99,72 @@ REFUSALS: dict[str, Refusal] = {
     "resources.sharedMemory": _NO_LIMITS,
     "image": _NO_IMAGE,
     "imagePullPolicy": _NO_IMAGE,
-    "model": _NO_MODELS,
     "storage": _NO_VOLUME,
     "volumes": _NO_VOLUME,
     "volumeMounts": _NO_VOLUME,
     "network": _ONE_NETWORK,
-    "placement.nodeSelector": _CLUSTER_ONLY,
-    "placement.tolerations": _CLUSTER_ONLY,
-    "placement.affinity": _CLUSTER_ONLY,
+    "placement.nodeSelector": _PROCESSES,
+    "placement.tolerations": _PROCESSES,
+    "placement.affinity": _PROCESSES,
     "placement.pin": _NO_PLACE,
     "placement.spread": _NO_PLACE,
-    "placement.topology": _NO_PLACE,
-    "placement.fabricAware": _NO_PLACE,
-    "queue": _NO_QUEUE,
-    "priority": _NO_QUEUE,
-    "priorityClass": _NO_QUEUE,
-    "reservation": _NO_QUEUE,
-    "team": _NO_TEAMS,
-    "workloadKind": _CLUSTER_ONLY,
-    "cluster": _ONE_CLUSTER,
-    "federation": _ONE_CLUSTER,
+    "priorityClass": _NO_CLASS,
+    "workloadKind": _PROCESSES,
     "checkpoints.command": _NO_HOOK,
     "checkpoints.directory": _NO_HOOK,
     "checkpoints.grace": _NO_HOOK,
-    "array": _NO_ARRAY,
-    "after": _NO_ORDER,
-    "hooks": _NO_NEWS,
-    "notifications": _NO_NEWS,
-    "experiment": _NO_SERIES,
-    "profiling": _NO_SERIES,
+}
+# For a job that runs in pods.
+CLUSTER_REFUSALS: dict[str, Refusal] = {
+    "workdir.mode": _THIS_MACHINE,
+    "workloadKind": _ONE_WORKLOAD,
 }
 
 
 def refused_fields(spec: JobSpec, at: Loc = ("spec",)) -> list[SpecIssue]:
-    """Every field of the spec that is set to something and that nothing here would act on. `at`: where the spec is."""
+    """Every field of the spec that is set to something that nothing would act on where it is to run. `at`: where the
+    spec is."""
+    here = CLUSTER_REFUSALS if spec.on_cluster else LOCAL_REFUSALS
     return [
         SpecIssue(
             code=refusal.code,
             loc=(*at, *path.split(".")),
             at_key=True,
-            what=f"{path} needs {refusal.subsystem}, which this installation does not have",
+            what=f"{_shown(path, refusal)} needs {refusal.subsystem}, {refusal.lacking}",
             fix=refusal.instead,
         )
-        for path, refusal in REFUSALS.items()
-        if _is_set(spec, path)
+        for path, refusal in (REFUSALS | here).items()
+        if _is_refused(spec, path, refusal)
     ]
 
 
 def refusal_of(path: str) -> Refusal | None:
-    """The refusal that covers a path below `spec` (`storage.request`, `volumes[].name`), if any."""
+    """The refusal that covers a path below `spec` (`array.limit`, `hooks[]`) wherever the job runs, if any."""
+    return _covering(REFUSALS, path)
+
+
+def needs_cluster(path: str) -> bool:
+    """Whether a field is served only for a job that names a cluster."""
+    return _covering(LOCAL_REFUSALS, path) is not None
+
+
+def _covering(table: dict[str, Refusal], path: str) -> Refusal | None:
     plain = path.replace("[]", "").replace(".*", "")
-    return next((r for known, r in REFUSALS.items() if plain == known or plain.startswith(f"{known}.")), None)
+    return next((r for known, r in table.items() if plain == known or plain.startswith(f"{known}.")), None)
 
 
-def _is_set(spec: JobSpec, path: str) -> bool:
+def _shown(path: str, refusal: Refusal) -> str:
+    return path if refusal.only is None else f"{path}: {refusal.only}"
+
+
+def _is_refused(spec: JobSpec, path: str, refusal: Refusal) -> bool:
     owner: SpecModel = spec
     *parents, last = path.split(".")
     for alias in parents:
         owner = getattr(owner, _field(owner, alias)[0])
     name, info = _field(owner, last)
-    return bool(getattr(owner, name) != info.default)
+    value = getattr(owner, name)
+    return bool(value == refusal.only if refusal.only is not None else value != info.default)
 
 
 def _field(owner: SpecModel, alias: str) -> tuple[str, FieldInfo]:

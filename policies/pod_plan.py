@@ -1,15 +1,9 @@
 """From a Job document to what each of its nodes asks of a cluster."""
 
-from definitions.cluster import LOCAL_CLUSTER
 from definitions.job import JobSpec
 from definitions.job_resources import Placement
 from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodToleration, PodVolume, RunStorage
 from policies.job_steps import CHECKPOINT_WITHIN
-
-
-def runs_on_cluster(spec: JobSpec) -> bool:
-    """Whether the job runs in pods of a cluster; else it is processes of one machine."""
-    return spec.cluster is not None and spec.cluster != LOCAL_CLUSTER
 
 
 def pod_needs(spec: JobSpec) -> PodNeeds | None:
@@ -17,7 +11,7 @@ def pod_needs(spec: JobSpec) -> PodNeeds | None:
 
     `save_grace` is there also without a command of the job's own: it bounds how long a drain waits for a save.
     """
-    if not runs_on_cluster(spec):
+    if not spec.on_cluster:
         return None
     resources, placement, checkpoints = spec.resources, spec.placement, spec.checkpoints
     return PodNeeds(
@@ -32,7 +26,7 @@ def pod_needs(spec: JobSpec) -> PodNeeds | None:
         gpu_memory=resources.gpu_memory,
         storage=_storage(spec),
         volumes=tuple(PodVolume(name=volume.name, source=volume.source) for volume in spec.volumes),
-        mounts=tuple(PodMount.model_validate(mount.model_dump()) for mount in spec.volume_mounts),
+        mounts=tuple(PodMount.model_validate(mount.model_dump(by_alias=False)) for mount in spec.volume_mounts),
         network=PodNetwork(spec.network),
         node_selector=placement.node_selector,
         tolerations=_tolerations(placement),
@@ -52,4 +46,4 @@ def _storage(spec: JobSpec) -> RunStorage | None:
 
 
 def _tolerations(placement: Placement) -> tuple[PodToleration, ...]:
-    return tuple(PodToleration.model_validate(one.model_dump(mode="json")) for one in placement.tolerations)
+    return tuple(PodToleration.model_validate(one.model_dump(by_alias=False)) for one in placement.tolerations)

@@ -11,6 +11,8 @@ RETRY = "tests/policies/test_retry.py::"
 KEPT = (
     "tests/policies/test_checkpoints.py::test_no_rules_remove_the_resume_point_the_last_ones_or_what_is_being_written"
 )
+POD = "tests/policies/test_pod_plan.py::test_a_field_of_the_document_is_what_each_of_its_pods_gets"
+REFUSED = "tests/definitions/test_refusals.py::"
 RANKS = "tests/policies/test_rank_environment.py::"
 
 FIELD_BEHAVIOUR: dict[str, str] = {
@@ -38,6 +40,39 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.distributed.framework": f"{RANKS}test_a_rank_is_told_its_place_in_the_words_of_its_framework",
     "spec.distributed.backend": f"{RANKS}test_the_backend_reaches_the_job_and_horovod_as_far_as_it_knows_it",
     "spec.distributed.masterPort": f"{FIELDS}test_the_master_listens_on_the_port_that_was_asked_for",
+    "spec.resources.gpus": POD,
+    "spec.resources.gpuType": POD,
+    "spec.resources.gpuMemory": POD,
+    "spec.resources.cpus": POD,
+    "spec.resources.memory": POD,
+    "spec.resources.ephemeralStorage": POD,
+    "spec.resources.sharedMemory": POD,
+    "spec.image": POD,
+    "spec.imagePullPolicy": POD,
+    "spec.storage.className": POD,
+    "spec.storage.request": POD,
+    "spec.volumes[].name": POD,
+    "spec.volumes[].source": POD,
+    "spec.volumeMounts[].name": POD,
+    "spec.volumeMounts[].mountPath": POD,
+    "spec.volumeMounts[].subPath": POD,
+    "spec.volumeMounts[].readOnly": POD,
+    "spec.network": POD,
+    "spec.placement.nodeSelector": POD,
+    "spec.placement.tolerations[].key": POD,
+    "spec.placement.tolerations[].operator": POD,
+    "spec.placement.tolerations[].value": POD,
+    "spec.placement.tolerations[].effect": POD,
+    "spec.placement.tolerations[].tolerationSeconds": POD,
+    "spec.placement.affinity": POD,
+    "spec.placement.spread": POD,
+    "spec.priorityClass": POD,
+    "spec.checkpoints.command": POD,
+    "spec.checkpoints.directory": POD,
+    "spec.checkpoints.grace": POD,
+    "spec.placement.pin": "tests/policies/test_job_waits.py::test_a_pinned_job_stays_on_the_nodes_of_its_first_attempt",
+    "spec.workloadKind": f"{REFUSED}test_a_refused_field_is_named_with_its_code_and_what_to_do_instead",
+    "spec.cluster": "tests/policies/test_pod_plan.py::test_only_a_job_that_names_a_cluster_runs_in_pods",
     "spec.suspend": f"{LIFECYCLE}test_a_job_submitted_as_suspended_starts_nothing_until_it_is_resumed",
     "spec.timeout": f"{OUTCOMES}test_the_end_is_told_as_it_was",
     "spec.gracePeriod": f"{FIELDS}test_a_process_that_ignores_sigterm_is_killed_after_its_grace",

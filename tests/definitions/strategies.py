@@ -71,6 +71,8 @@ json_values = st.recursive(
     max_leaves=10,
 )
 
+rules = st.fixed_dictionaries({"requiredDuringSchedulingIgnoredDuringExecution": json_values})
+
 
 def _optional(**fields: st.SearchStrategy[Any]) -> st.SearchStrategy[Json]:
     return st.fixed_dictionaries({}, optional=fields)
@@ -102,7 +104,7 @@ specs = st.builds(
             gpus=st.integers(0, 8), memory=sizes.filter(bool).map(format_size), cpus=st.integers(1, 64)
         ),
         distributed=_optional(framework=st.sampled_from(["pytorch", "jax"]), masterPort=st.integers(1024, 65535)),
-        placement=_optional(pin=st.booleans(), affinity=st.dictionaries(texts, json_values, max_size=2)),
+        placement=_optional(pin=st.booleans(), affinity=st.fixed_dictionaries({"nodeAffinity": rules})),
         suspend=st.booleans(),
         priority=st.integers(0, 100),
         timeout=_spelled(1),

@@ -7,7 +7,7 @@ import pytest
 from definitions.documents import KINDS
 from definitions.job import Job
 from definitions.reference import field_help, reference
-from definitions.refusals import REFUSALS
+from definitions.refusals import LOCAL_REFUSALS, REFUSALS
 from definitions.spec_fields import walk
 
 
@@ -43,6 +43,8 @@ def test_refused_fields_say_so() -> None:
     refused = [row for row in rows if "**Refused here**" in row]
     assert len(refused) >= len(REFUSALS)
     assert "| `queue` | name |  | Queue that it waits in. **Refused here** (PD-1501): needs the scheduler. |" in refused
+    assert [row for row in refused if "| `image` |" in row or "Only with" in row] == []
+    assert len([row for row in rows if "Only with `cluster`." in row]) >= len(LOCAL_REFUSALS)
     assert "Refused here" not in reference("Schedule")
 
 

@@ -9,16 +9,32 @@ import pytest
 
 from definitions.errors import lookup
 from definitions.job import Job
-from definitions.refusals import REFUSALS, refusal_of, refused_fields
+from definitions.refusals import CLUSTER_REFUSALS, LOCAL_REFUSALS, REFUSALS, Refusal, refusal_of, refused_fields
 from definitions.spec_fields import leaves
 from tests.definitions.field_behaviour import FIELD_BEHAVIOUR
 from tests.definitions.test_job_model import job
 
 ROOT = Path(__file__).resolve().parents[2]
 LEAVES = [field.path for field in leaves(Job)]
-# One value other than the default for each field that is refused.
+# One value other than the default for each field that is refused somewhere.
 SET: dict[str, Any] = {
     "elastic": {"minNodes": 1, "maxNodes": 1},
+    "model": "m",
+    "placement.topology": {"required": "rack"},
+    "placement.fabricAware": True,
+    "queue": "q",
+    "priority": 1,
+    "reservation": "r",
+    "team": "t",
+    "federation": "f",
+    "array": {"last": 1},
+    "after": [{"job": "a"}],
+    "hooks": ["h"],
+    "notifications": [{"channel": "c"}],
+    "experiment": "e",
+    "profiling": {},
+}
+LOCAL_SET: dict[str, Any] = {
     "resources.gpus": 1,
     "resources.gpuType": "H100",
     "resources.gpuMemory": "80Gi",
@@ -28,36 +44,37 @@ SET: dict[str, Any] = {
     "resources.sharedMemory": "1Gi",
     "image": "a:1",
     "imagePullPolicy": "Always",
-    "model": "m",
     "storage": {},
-    "volumes": [{"name": "a", "source": {}}],
+    "volumes": [{"name": "a", "source": {"emptyDir": {}}}],
     "volumeMounts": [{"name": "a", "mountPath": "/a"}],
     "network": "rdma",
     "placement.nodeSelector": {"a": "b"},
-    "placement.tolerations": [{}],
-    "placement.affinity": {"a": 1},
+    "placement.tolerations": [{"operator": "Exists"}],
+    "placement.affinity": {"nodeAffinity": {}},
     "placement.pin": True,
     "placement.spread": True,
-    "placement.topology": {"required": "rack"},
-    "placement.fabricAware": True,
-    "queue": "q",
-    "priority": 1,
     "priorityClass": "p",
-    "reservation": "r",
-    "team": "t",
     "workloadKind": "job",
-    "cluster": "c",
-    "federation": "f",
     "checkpoints.command": ["./save"],
-    "checkpoints.directory": "/data",
+    "checkpoints.directory": "saves",
     "checkpoints.grace": "1m",
-    "array": {"last": 1},
-    "after": [{"job": "a"}],
-    "hooks": ["h"],
-    "notifications": [{"channel": "c"}],
-    "experiment": "e",
-    "profiling": {},
 }
+CLUSTER_SET: dict[str, Any] = {
+    "workdir.mode": "live",
+    "workloadKind": "statefulset",
+}
+# What a field needs beside it to be valid.
+BESIDE: dict[str, dict[str, Any]] = {
+    "volumeMounts": {"volumes": [{"name": "a", "source": {"emptyDir": {}}}]},
+    "checkpoints.directory": {"checkpoints": {"command": ["./save"], "directory": "saves"}},
+}
+TARGETS: dict[str, tuple[dict[str, Refusal], dict[str, Any], dict[str, Any]]] = {
+    "anywhere, here local": (REFUSALS, SET, {}),
+    "anywhere, here a cluster": (REFUSALS, SET, {"cluster": "north"}),
+    "local": (LOCAL_REFUSALS, LOCAL_SET, {"cluster": "local"}),
+    "cluster": (CLUSTER_REFUSALS, CLUSTER_SET, {"cluster": "north"}),
+}
+EVERY = [(target, path) for target, (table, _, _) in TARGETS.items() for path in table]
 
 
 def spec_with(path: str, value: Any) -> dict[str, Any]:
@@ -78,27 +95,35 @@ def test_every_field_is_either_served_or_refused(path: str) -> None:
 
 def test_the_tables_name_no_field_that_is_not_there() -> None:
     assert set(FIELD_BEHAVIOUR) <= set(LEAVES)
-    assert all(any(leaf == f"spec.{path}" or is_below(leaf, path) for leaf in LEAVES) for path in REFUSALS)
-    assert set(SET) == set(REFUSALS)
+    for table, values, _ in TARGETS.values():
+        assert all(any(leaf == f"spec.{path}" or is_below(leaf, path) for leaf in LEAVES) for path in table)
+        assert set(values) == set(table)
 
 
 def is_below(leaf: str, path: str) -> bool:
     return leaf.startswith((f"spec.{path}.", f"spec.{path}[]"))
 
 
-@pytest.mark.parametrize("path", REFUSALS)
-def test_a_refused_field_is_named_with_its_code_and_what_to_do_instead(path: str) -> None:
-    made = Job.model_validate(job(**spec_with(path, SET[path])))
-    (found,) = refused_fields(made.spec)
-    assert found.path == f"spec.{path}"
-    assert found.code == REFUSALS[path].code
-    assert REFUSALS[path].subsystem in found.what
-    assert found.fix == REFUSALS[path].instead
+@pytest.mark.parametrize(("target", "path"), EVERY)
+def test_a_refused_field_is_named_with_its_code_and_what_to_do_instead(target: str, path: str) -> None:
+    table, values, beside = TARGETS[target]
+    made = Job.model_validate(job(**(beside | spec_with(path, values[path]) | BESIDE.get(path, {}))))
+    (found,) = [issue for issue in refused_fields(made.spec) if issue.path == f"spec.{path}"]
+    assert found.code == table[path].code
+    assert table[path].subsystem in found.what
+    assert found.fix == table[path].instead
+
+
+@pytest.mark.parametrize("path", LOCAL_REFUSALS)
+def test_what_a_local_job_cannot_have_a_cluster_gives(path: str) -> None:
+    beside = {"cluster": "north"} | BESIDE.get(path, {})
+    made = Job.model_validate(job(**(spec_with(path, LOCAL_SET[path]) | beside)))
+    assert refused_fields(made.spec) == []
 
 
 def test_one_code_stands_for_one_missing_subsystem() -> None:
     subsystems: dict[str, set[str]] = {}
-    for refusal in REFUSALS.values():
+    for refusal in [refusal for table, _, _ in TARGETS.values() for refusal in table.values()]:
         subsystems.setdefault(refusal.code, set()).add(refusal.subsystem)
         assert refusal.subsystem in lookup(refusal.code).title
     assert all(len(names) == 1 for names in subsystems.values())
@@ -107,7 +132,7 @@ def test_one_code_stands_for_one_missing_subsystem() -> None:
 
 def test_a_field_that_says_its_default_is_not_refused() -> None:
     made = Job.model_validate(
-        job(resources={"gpus": 0}, network="standard", priority=0, placement={"pin": False}, after=[])
+        job(cluster="local", resources={"gpus": 0}, network="standard", priority=0, placement={"pin": False}, after=[])
     )
     assert refused_fields(made.spec) == []
 
