@@ -53,7 +53,7 @@ def _row(field: SpecField, refusable: bool) -> str:
     path = field.path.removeprefix("spec.")
     refused = refusal_of(path) if refusable else None
     if refusable and needs_cluster(path):
-        meaning += " Only with `cluster`."
+        meaning += " **Only with `cluster`.**"
     if refused is not None:
         meaning += f" **Refused here** ({refused.code}): needs {refused.subsystem}."
     elif field.info.examples and field.inner is None:

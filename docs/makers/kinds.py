@@ -15,7 +15,8 @@ YAML = (
 )
 REFUSED = (
     "**Refused here** marks a field whose subsystem is not part of this installation. "
-    "It is refused with the code that is given, never stored and ignored."
+    "It is refused with the code that is given, never stored and ignored. **Only with `cluster`** marks what "
+    "a job of this machine's processes cannot have; it is refused there in the same way."
 )
 INTRO = {
     "Job": f"A job, as a document for `perdure apply -f`. {FORMS}\n\n{YAML}\n\n{REFUSED}",

@@ -159,6 +159,15 @@ class CloneJob(Model):
     """Begin at the other job's verified checkpoint of this step."""
 
 
+class ClusterRemoved(Model):
+    """What removing a cluster leaves behind."""
+
+    name: str
+    """Its name."""
+    kept_jobs: Annotated[int, Field(alias="keptJobs")]
+    """Ended jobs whose volumes are still there, out of reach from now on."""
+
+
 class CreateSecret(Model):
     """A value to keep. It is encrypted and never shown again."""
 
@@ -278,8 +287,24 @@ class FailureClass(StrEnum):
     INFRASTRUCTURE = "infrastructure"
     NODE_LOST = "node-lost"
     PREEMPTED = "preempted"
+    EVICTED = "evicted"
+    IMAGE = "image"
+    CONFIG = "config"
     DEPENDENCY = "dependency"
     REPEATED = "repeated"
+
+
+class FindingView(Model):
+    """One line of a check."""
+
+    what: str
+    """What was looked at."""
+    ok: bool
+    """Whether it is as it must be."""
+    detail: str = ""
+    """What was found."""
+    fix: str = ""
+    """What mends it."""
 
 
 class Framework(StrEnum):
@@ -446,6 +471,23 @@ class Network(StrEnum):
     SRIOV = "sriov"
 
 
+class NodeJob(Model):
+    """A rank's place."""
+
+    job: str
+    """Id of the job."""
+    name: str
+    """Name of the job."""
+    ranks: list[int]
+    """Its ranks there."""
+
+
+class NodeVerb(StrEnum):
+    CORDON = "cordon"
+    UNCORDON = "uncordon"
+    DRAIN = "drain"
+
+
 class NoteKind(StrEnum):
     CHANGED = "changed"
     DROPPED = "dropped"
@@ -474,6 +516,16 @@ class Operate(Model):
     )
     reason: str = ""
     """Why, in your words; kept in the job's events."""
+
+
+class OperateNode(Model):
+    """Why, in your words; kept with the node."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    reason: str = ""
+    """Why, in your words; kept with the node."""
 
 
 class Outcome(StrEnum):
@@ -854,6 +906,23 @@ class Submission(Model):
     """Snapshot of the folder, uploaded beforehand."""
 
 
+class TaintEffect(StrEnum):
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+class TaintView(Model):
+    """What keeps pods off a node."""
+
+    key: str
+    """Key."""
+    value: str = ""
+    """Value."""
+    effect: str = "NoSchedule"
+    """Effect."""
+
+
 class TemplateUse(Model):
     """A template and the values of its parameters."""
 
@@ -951,7 +1020,7 @@ class Volume(Model):
     name: str
     """Name that `volumeMounts` refers to."""
     source: dict[str, Any]
-    """What the volume is."""
+    """What the volume is: one of `configMap`, `csi`, `downwardAPI`, `emptyDir`, `ephemeral`, `persistentVolumeClaim`, `projected`, `secret`, as the cluster describes it."""
 
 
 class VolumeMount(Model):
@@ -1043,6 +1112,112 @@ class CheckpointPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class ClusterCheck(Model):
+    """What a cluster's worker found out about its cluster."""
+
+    cluster: str
+    """Name of the cluster."""
+    ok: bool
+    """Whether every finding is."""
+    version: str = ""
+    """Version of its API server."""
+    at: AwareDatetime
+    """When it was looked at."""
+    findings: Annotated[list[FindingView], Field(validate_default=True)] = []
+    """Line by line."""
+    storage_classes: Annotated[list[str], Field(alias="storageClasses")] = []
+    """Its storage classes."""
+    gpus: int = 0
+    """GPUs of its nodes."""
+    nodes: int = 0
+    """Its nodes."""
+    rbac: str = ""
+    """The least rights that its worker needs, as YAML."""
+
+
+class ClusterNode(Model):
+    """One node as its cluster's worker last saw it. Sizes are bytes."""
+
+    cluster: str
+    """Cluster it belongs to."""
+    name: str
+    """Name of the node."""
+    ready: bool
+    """Whether it can run pods."""
+    schedulable: bool
+    """Whether new pods may start there."""
+    reason: str = ""
+    """Why it is not ready, in the cluster's words."""
+    cordon_reason: Annotated[str, Field(alias="cordonReason")] = ""
+    """Why people took it out of service."""
+    cpus: float = 0
+    """Processors for pods."""
+    memory: int = 0
+    """Memory for pods."""
+    gpus: int = 0
+    """GPUs for pods."""
+    gpu_type: Annotated[str, Field(alias="gpuType")] = ""
+    """Model of its GPUs."""
+    gpu_memory: Annotated[int | None, Field(alias="gpuMemory")] = None
+    """Memory of each GPU."""
+    version: str = ""
+    """Version of its kubelet."""
+    allocatable: dict[str, str] = {}
+    """Everything it has for pods."""
+    labels: dict[str, str] = {}
+    """Labels."""
+    taints: Annotated[list[TaintView], Field(validate_default=True)] = []
+    """Taints."""
+    conditions: dict[str, str] = {}
+    """Conditions."""
+    jobs: Annotated[list[NodeJob], Field(validate_default=True)] = []
+    """Your tenant's jobs with ranks there; empty in lists."""
+    seen_at: Annotated[AwareDatetime, Field(alias="seenAt")]
+    """When it last changed."""
+
+
+class ClusterNodePage(Model):
+    """Nodes by cluster and name."""
+
+    items: list[ClusterNode]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+
+
+class ClusterView(Model):
+    """A cluster that jobs can run on."""
+
+    name: str
+    """Name that jobs give as `cluster`."""
+    description: str = ""
+    """What it is for."""
+    namespace: str
+    """Namespace of its jobs' objects."""
+    worker: str
+    """Whether its worker is there: up, silent, or never seen."""
+    worker_seen_at: Annotated[AwareDatetime | None, Field(alias="workerSeenAt")] = None
+    """When its worker was last seen."""
+    nodes: int = 0
+    """Nodes that its worker sees."""
+    jobs: int = 0
+    """Your tenant's jobs on it that have not ended."""
+    check: ClusterCheck | None = None
+    """Its last check; without findings in lists."""
+    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    """When it was added."""
+    created_by: Annotated[str, Field(alias="createdBy")]
+    """Who added it."""
+    updated_at: Annotated[AwareDatetime, Field(alias="updatedAt")]
+    """When its description last changed."""
+    updated_by: Annotated[str, Field(alias="updatedBy")]
+    """Who changed it."""
+    generation: int
+    """Grows with every change of the description; the ETag."""
+    document: dict[str, Any] | None = None
+    """The document; null in lists."""
 
 
 class CreateSchedule(Model):
@@ -1236,6 +1411,23 @@ class MetricPage(Model):
     """Give it as `cursor` to go on; null on the last page."""
 
 
+class NodeOperation(Model):
+    """The answer to a request about a node."""
+
+    cluster: str
+    """Its cluster."""
+    node: str
+    """Its name."""
+    verb: NodeVerb
+    """What was asked."""
+    settled: bool = True
+    """False: it goes on; look at the node, or at the workflow."""
+    message: str
+    """What was done, or what goes on."""
+    workflow: str
+    """Its workflow in the engine's web UI."""
+
+
 class Notification(Model):
     """Who is told when something happens to the job."""
 
@@ -1396,10 +1588,10 @@ class Toleration(Model):
     """How to compare."""
     value: str | None = None
     """Value of the taint."""
-    effect: str | None = None
+    effect: TaintEffect | None = None
     """Effect of the taint; left out, every effect."""
     toleration_seconds: Annotated[int | None, Field(alias="tolerationSeconds")] = None
-    """For how long, once it appears."""
+    """For how long, once it appears; only with `effect: NoExecute`."""
 
 
 class Workdir(Model):
@@ -1481,11 +1673,20 @@ class Checkpoints(Model):
     from_: Annotated[CheckpointSource | None, Field(alias="from")] = None
     """Start from a checkpoint of another job."""
     command: list[str] = []
-    """Program that saves, run before a process is stopped."""
+    """Program that makes the job save, run once in each pod, with no shell between, when the job is asked to: by `jobs checkpoint`, before a suspend, and before its pods are taken away. It has, when this ends with 0."""
     directory: str | None = None
-    """Folder that `command` saves into."""
+    """Folder that `command` saves into, told as `PERDURE_SAVE_DIR`: absolute, below a mount of the job's, or inside the run folder."""
     grace: str | None = None
-    """Time for `command`."""
+    """How long a job may take to save before its processes are asked to end; left out, 2m."""
+
+
+class ClusterPage(Model):
+    """Clusters by name."""
+
+    items: list[ClusterView]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
 
 
 class JobPage(Model):
@@ -1508,9 +1709,9 @@ class Placement(Model):
     tolerations: Annotated[list[Toleration], Field(validate_default=True)] = []
     """Taints that the job puts up with."""
     affinity: dict[str, Any] = {}
-    """The cluster's own affinity rules."""
+    """The cluster's own affinity rules, beside those that follow from other fields."""
     pin: bool = False
-    """Stay on the nodes of the first attempt."""
+    """Later attempts stay on the nodes of the first one, and wait until these can take them."""
     spread: bool = False
     """At most one node of this job per machine."""
     topology: Topology | None = None
@@ -1562,13 +1763,13 @@ class JobSpec(Model):
     distributed: Distributed | None = None
     """How its processes find each other."""
     image: str | None = None
-    """Container image."""
+    """Container image; left out, the cluster's own for jobs. It needs nothing of the platform's in it."""
     image_pull_policy: Annotated[ImagePullPolicy | None, Field(alias="imagePullPolicy")] = None
-    """When to pull it."""
+    """When to pull it; left out, as the cluster is set."""
     model: str | None = None
     """Model that the job works on."""
     storage: Storage | None = None
-    """A volume of the job's own."""
+    """The volume that holds the run folder; left out, as the cluster is set."""
     volumes: Annotated[list[Volume], Field(validate_default=True)] = []
     """Volumes that are there already."""
     volume_mounts: Annotated[list[VolumeMount], Field(alias="volumeMounts", validate_default=True)] = []
@@ -1582,7 +1783,7 @@ class JobSpec(Model):
     priority: int = 0
     """0 to 100; more goes first within a queue."""
     priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
-    """Named priority of the cluster."""
+    """PriorityClass of the cluster, by name."""
     reservation: str | None = None
     """Reservation to run in."""
     team: str | None = None
@@ -1590,7 +1791,7 @@ class JobSpec(Model):
     workload_kind: Annotated[WorkloadKind | None, Field(alias="workloadKind")] = None
     """Which workload carries it."""
     cluster: str | None = None
-    """Cluster to run on."""
+    """Cluster to run on (`perdure clusters list`). Left out, or `local`: processes of this machine."""
     federation: str | None = None
     """Federation that chooses the cluster."""
     suspend: bool = False

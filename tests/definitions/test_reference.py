@@ -44,7 +44,7 @@ def test_refused_fields_say_so() -> None:
     assert len(refused) >= len(REFUSALS)
     assert "| `queue` | name |  | Queue that it waits in. **Refused here** (PD-1501): needs the scheduler. |" in refused
     assert [row for row in refused if "| `image` |" in row or "Only with" in row] == []
-    assert len([row for row in rows if "Only with `cluster`." in row]) >= len(LOCAL_REFUSALS)
+    assert len([row for row in rows if "**Only with `cluster`.**" in row]) >= len(LOCAL_REFUSALS)
     assert "Refused here" not in reference("Schedule")
 
 
