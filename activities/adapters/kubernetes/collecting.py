@@ -12,7 +12,7 @@ from activities.adapters.kubernetes.naming import object_name
 from activities.adapters.kubernetes.objects import render
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
-from activities.adapters.kubernetes.pod_logs import PodLogs
+from activities.adapters.kubernetes.pod_logs import KeptLogs, PodLogs, with_lines
 from activities.adapters.kubernetes.requests import Requests
 from activities.adapters.kubernetes.tracking import Attempt, SeenPod, Tracker
 from activities.effects import crash_point
@@ -91,7 +91,7 @@ class Collector:
         attempt = self._ended(launch)
         seen = self._observer.judge(launch, attempt)
         if opened is None or opened.claim is None:
-            return self._keep_logs(launch, attempt, self._observer.with_lines(seen, attempt, launch), opened)
+            return self._keep_logs(launch, attempt, seen, opened)
         self._remove(launch, attempt)
         return self._keep_volume(launch, attempt, opened.claim)
 
@@ -115,11 +115,13 @@ class Collector:
         self, launch: AttemptLaunch, attempt: Attempt, seen: AttemptObservation, opened: Opened | None
     ) -> Collected:
         """Without a volume only what the pods wrote to their logs is left, and that goes with them."""
-        log_bytes, problems = self._logs.keep(attempt, launch) if opened is not None else (0, [])
+        kept = KeptLogs() if opened is None else self._logs.keep(attempt, launch)
         if opened is not None:
-            problems.append(NO_RUN if self._settings.storage_bytes is None else LOCAL_RUN)
+            kept.problems.append(NO_RUN if self._settings.storage_bytes is None else LOCAL_RUN)
         self._remove(launch, attempt)
-        return Collected(observation=seen, log_bytes=log_bytes, problems=tuple(problems))
+        return Collected(
+            observation=with_lines(seen, kept.last_lines()), log_bytes=kept.bytes, problems=tuple(kept.problems)
+        )
 
     def _keep_volume(self, launch: AttemptLaunch, attempt: Attempt, claim: str) -> Collected:
         if self._client.get(Kind.PERSISTENT_VOLUME_CLAIM, claim) is None:

@@ -15,7 +15,7 @@ from activities.adapters.kubernetes.naming import object_name
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod import commands
-from activities.adapters.kubernetes.pod_logs import PodLogs
+from activities.adapters.kubernetes.pod_logs import PodLogs, with_lines
 from activities.adapters.kubernetes.tracking import Attempt
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, RankEvidence, RankState, StoppedBy
@@ -68,7 +68,7 @@ class Observer:
             return AttemptObservation(ref=ref, at=self._now(), exists=closed, ended=closed)
         seen = self.judge(launch, attempt)
         if seen.ended:
-            return self.with_lines(seen, attempt, launch)
+            return self._with_lines(seen, attempt, launch)
         return self._with_readiness(seen, attempt, launch)
 
     def launch(self, ref: AttemptRef) -> AttemptLaunch | None:
@@ -107,7 +107,7 @@ class Observer:
         refusal = "" if seen.ended else self._pictures.refusal(attempt)
         return seen.model_copy(update={"note": f"waits: its pods are refused: {refusal}"}) if refusal else seen
 
-    def with_lines(self, seen: AttemptObservation, attempt: Attempt, launch: AttemptLaunch) -> AttemptObservation:
+    def _with_lines(self, seen: AttemptObservation, attempt: Attempt, launch: AttemptLaunch) -> AttemptObservation:
         """The observation with the last lines of each rank, from the logs of its pods while those are there."""
         with self._lock:
             lines = self._lines.get(launch.ref.token)
@@ -115,11 +115,7 @@ class Observer:
             lines = self._logs.last_lines(attempt, launch)
             with self._lock:
                 _keep(self._lines, launch.ref.token, lines)
-        ranks = tuple(
-            rank if rank.last_lines else rank.model_copy(update={"last_lines": lines.get(rank.rank, ())})
-            for rank in seen.ranks
-        )
-        return seen.model_copy(update={"ranks": ranks})
+        return with_lines(seen, lines)
 
     def _never_began(self, launch: AttemptLaunch) -> AttemptObservation:
         """Nothing was ever let run: it is still being launched, or it was closed before."""

@@ -8,7 +8,8 @@ beginning of a long log.
 import contextlib
 import io
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
@@ -35,6 +36,22 @@ class Line(NamedTuple):
     stamp: bytes
     rank: int
     text: bytes
+
+
+@dataclass
+class KeptLogs:
+    """`problems`: a sentence per log that is lost. `last`: of each rank."""
+
+    bytes: int = 0
+    problems: list[str] = field(default_factory=list)
+    last: dict[int, deque[str]] = field(default_factory=dict)
+
+    def add(self, line: Line) -> None:
+        text = line.text.decode(errors="replace")[:LINE_LENGTH]
+        self.last.setdefault(line.rank, deque(maxlen=LAST_LINES)).append(text)
+
+    def last_lines(self) -> dict[int, tuple[str, ...]]:
+        return {rank: tuple(lines) for rank, lines in self.last.items()}
 
 
 class PodLogs:
@@ -65,55 +82,51 @@ class PodLogs:
         """By rank, as far as pods are there and their nodes answer."""
         per_node = launch.processes_per_node
         tail = LAST_LINES if per_node == 1 else TAIL * per_node
-        found: dict[int, deque[str]] = {}
+        found = KeptLogs()
         for each in attempt.living:
             with contextlib.suppress(PortError):
                 for line in self._lines(each.pod["metadata"]["name"], tail=tail):
-                    text = line.text.decode(errors="replace")[:LINE_LENGTH]
-                    found.setdefault(line.rank, deque(maxlen=LAST_LINES)).append(text)
-        return {rank: tuple(lines) for rank, lines in found.items()}
+                    found.add(line)
+        return found.last_lines()
 
-    def keep(self, attempt: Attempt, launch: AttemptLaunch) -> tuple[int, list[str]]:
-        """Store the logs of pods whose run folder goes with them; returns bytes, and a sentence per log that is lost.
+    def keep(self, attempt: Attempt, launch: AttemptLaunch) -> KeptLogs:
+        """Store the logs of pods whose run folder goes with them.
 
         Safe to repeat: keys are deterministic, and an ended pod's log stays the same.
         """
-        stored, problems = 0, []
+        kept = KeptLogs()
         there = {pod_index(each.pod) for each in attempt.living}
         for node in range(launch.nodes):
             if node not in there:
-                problems.append(f"the log of node {node} went with its pod")
+                kept.problems.append(f"the log of node {node} went with its pod")
         for each in attempt.living:
             name = each.pod["metadata"]["name"]
             try:
-                stored += self._keep(name, launch)
+                self._keep(name, launch.ref, kept)
             except PortError as error:
-                problems.append(f"the log of pod {name} cannot be read: {error}")
-        return stored, problems
+                kept.problems.append(f"the log of pod {name} cannot be read: {error}")
+        return kept
 
     def with_kept_lines(self, seen: AttemptObservation) -> AttemptObservation:
         """The observation with last lines from the kept logs, for the first ranks that failed without telling any."""
         silent = [rank.rank for rank in seen.ranks if not rank.last_lines and rank.exit_code != 0][:KEPT_LINES]
-        found = {rank: self._kept_lines(seen.ref, rank) for rank in silent}
-        ranks = (rank.model_copy(update={"last_lines": found.get(rank.rank, rank.last_lines)}) for rank in seen.ranks)
-        return seen.model_copy(update={"ranks": tuple(ranks)})
+        return with_lines(seen, {rank: self._kept_lines(seen.ref, rank) for rank in silent})
 
     def _kept_lines(self, ref: AttemptRef, rank: int) -> tuple[str, ...]:
         files = ObjectFiles(self._objects, log_prefix(ref.tenant, ref.project, ref.job, ref.number, rank))
         lines = read_files(files, ref, rank, cursor=None, limit=LAST_LINES, tail=LAST_LINES)
         return tuple(line.text[:LINE_LENGTH] for line in lines)
 
-    def _keep(self, pod: str, launch: AttemptLaunch) -> int:
-        ref, stored = launch.ref, 0
+    def _keep(self, pod: str, ref: AttemptRef, kept: KeptLogs) -> None:
         files: dict[int, io.BytesIO] = {}
         numbers: Counter[int] = Counter()
         for line in self._lines(pod):
+            kept.add(line)
             file = files.setdefault(line.rank, io.BytesIO())
             file.write(line.stamp + b" " + line.text + b"\n")
             if file.tell() >= FILE_SIZE:
-                stored += self._put(ref, line.rank, numbers, file)
-                del files[line.rank]
-        return stored + sum(self._put(ref, rank, numbers, file) for rank, file in files.items())
+                kept.bytes += self._put(ref, line.rank, numbers, files.pop(line.rank))
+        kept.bytes += sum(self._put(ref, rank, numbers, file) for rank, file in files.items())
 
     def _put(self, ref: AttemptRef, rank: int, numbers: Counter[int], file: io.BytesIO) -> int:
         numbers[rank] += 1
@@ -135,6 +148,15 @@ class PodLogs:
             for data in stream:
                 *whole, rest = (rest + data).split(b"\n")
                 yield from filter(None, map(_parse, whole))
+
+
+def with_lines(seen: AttemptObservation, lines: Mapping[int, tuple[str, ...]]) -> AttemptObservation:
+    """The observation with last lines for ranks that have none yet."""
+    ranks = tuple(
+        rank if rank.last_lines else rank.model_copy(update={"last_lines": lines.get(rank.rank, ())})
+        for rank in seen.ranks
+    )
+    return seen.model_copy(update={"ranks": ranks})
 
 
 def _pod_of(attempt: Attempt, index: int) -> str | None:

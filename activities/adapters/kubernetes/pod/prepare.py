@@ -42,12 +42,21 @@ def prepare(places: Places, environment: dict[str, str], agent: Path, message: P
     index = int(environment.get("JOB_COMPLETION_INDEX", "0"))
     node = environment.get("PERDURE_NODE") or os.uname().nodename
     Path(places.attempt).mkdir(mode=0o700, parents=True, exist_ok=True)
-    shutil.copytree(agent, places.bin, symlinks=True, dirs_exist_ok=True)
+    _copy_agent(Path(agent), Path(places.bin))
     _prepare_run_folder(places, pod, first=index == 0 or not pod.shared_data)
     root, start = _lay_out_work(places, pod)
     specs = PodSpecs(pod, places, index, node)
     write_private(Path(places.pod), specs.known())
     write_private(Path(places.specs), specs.all(root, start, message))
+
+
+def _copy_agent(agent: Path, target: Path) -> None:
+    """What lies in the folder, and not the folder's own mode and times: a mount belongs to somebody else."""
+    for entry in sorted(agent.iterdir()):
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, target / entry.name, symlinks=True, dirs_exist_ok=True)
+        else:
+            shutil.copy2(entry, target / entry.name, follow_symlinks=False)
 
 
 def _prepare_run_folder(places: Places, pod: PodLaunch, *, first: bool) -> None:

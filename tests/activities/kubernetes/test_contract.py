@@ -1,0 +1,10 @@
+"""The Kubernetes runtime keeps to the contract of every Runtime, on real pods."""
+
+import pytest
+
+from tests.activities.runtime_contract import RuntimeContract
+
+
+@pytest.mark.pods
+class TestKubernetesRuntime(RuntimeContract):
+    """The `world` fixture is in conftest.py."""
