@@ -19,10 +19,11 @@ from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod_logs import PodLogs
 from activities.adapters.kubernetes.requests import Requests
+from activities.adapters.kubernetes.sessions import Sessions
 from activities.adapters.kubernetes.tracking import Tracker
 from activities.checkpoints import check_folder
 from activities.effects import crash_point
-from activities.ports import LogLine, ObjectStore, PortError, RunLook, SecretValues
+from activities.ports import ByteStream, LogLine, ObjectStore, PortError, RunLook, SecretValues
 from definitions.attempt import (
     AttemptLaunch,
     AttemptObservation,
@@ -32,6 +33,7 @@ from definitions.attempt import (
     StopRequest,
 )
 from definitions.cluster import ClusterSettings
+from definitions.session import Exec
 
 
 def utc_now() -> datetime:
@@ -62,6 +64,7 @@ class KubernetesRuntime:
         self._keepers = Keepers(client, informer, objects, settings)
         self._observer = Observer(client, self._pictures, self._markers, self._logs, settings, now)
         self._requests = Requests(client, self._pictures, self._markers, self._observer, now)
+        self._sessions = Sessions(client, self._pictures, self._observer)
         self._launcher = Launcher(client, self._tracker, self._pictures, self._markers, settings, secrets, objects, now)
         self._collector = Collector(
             client,
@@ -147,6 +150,14 @@ class KubernetesRuntime:
     def run_folder(self, ref: AttemptRef) -> Path | None:
         """None: it is on a volume of the cluster."""
         return None
+
+    def exec(self, ref: AttemptRef, rank: int, wants: Exec) -> ByteStream:
+        with _port_errors():
+            return self._sessions.exec(ref, rank, wants)
+
+    def connect(self, ref: AttemptRef, rank: int, port: int) -> ByteStream:
+        with _port_errors():
+            return self._sessions.connect(ref, rank, port)
 
     def look(self, ref: AttemptRef) -> RunLook | None:
         with _port_errors():

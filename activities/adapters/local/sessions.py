@@ -12,6 +12,7 @@ import struct
 import subprocess
 import termios
 import threading
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,7 @@ END_WITHIN = 2.0  # seconds between SIGHUP and SIGKILL
 def start(python: str, layout: Layout, ref: AttemptRef, rank: int, wants: Exec) -> ByteStream:
     """Raises PortError PD-3017, or PD-3018 when no process can be had."""
     folder = _running(layout, ref, rank)
-    argv = (python, "-I", "-S", str(ENTER), str(folder), *wants.argv)
+    argv = (python, "-I", "-S", str(ENTER), str(folder), uuid.uuid4().hex, *wants.argv)
     try:
         return _PipedProcess(argv) if wants.terminal is None else _TerminalProcess(argv, wants.terminal)
     except OSError as error:
