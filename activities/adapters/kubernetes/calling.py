@@ -47,13 +47,18 @@ class Caller:
         self._on_call = on_call
         self._pause = pause
 
-    def send(self, call: Call, read_back: Callable[[], dict[str, Any] | None] | None = None) -> Answer | dict[str, Any]:
+    def patience(self) -> Patience:
+        """The time for one operation, however many requests it takes."""
+        return Patience(self._settings.within.total_seconds(), self._pause)
+
+    def send(
+        self, call: Call, patience: Patience, read_back: Callable[[], dict[str, Any] | None] | None = None
+    ) -> Answer | dict[str, Any]:
         """The answer to a call: a success, or a refusal that a repetition would not change.
 
         `read_back` is for calls that must not happen twice: after an unknown outcome it looks whether the object is
         there, and what it finds is the result. Raises KubeError when no answer came in time, or only failures.
         """
-        patience = Patience(self._settings.within.total_seconds(), self._pause)
         renewed = False
         while True:
             generation = self._transport.generation
@@ -72,8 +77,7 @@ class Caller:
 
     def stream(self, call: Call, within: float, *, repeat: bool = True) -> ByteStream:
         """The body of an answer as it comes, for at most `within` seconds. Only the opening is repeated."""
-        patience = Patience(self._settings.within.total_seconds(), self._pause)
-        renewed = False
+        patience, renewed = self.patience(), False
         while True:
             generation = self._transport.generation
             opened = self._open(call, patience)

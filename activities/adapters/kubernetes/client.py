@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any
 
 from activities.adapters.kubernetes.byte_stream import ByteStream
 from activities.adapters.kubernetes.calling import Call, Caller, OnCall
 from activities.adapters.kubernetes.connection import Connection, Query, Transport
 from activities.adapters.kubernetes.errors import Answer, KubeError, Target, refusal
 from activities.adapters.kubernetes.kinds import Kind
+from activities.adapters.kubernetes.messages import Object, checked, deletion, dry, encoded, eviction, selectors
+from activities.adapters.kubernetes.retrying import Patience
 from activities.adapters.kubernetes.streams import ExecResult, ExecStream, PortForward, Streams
 from activities.adapters.kubernetes.watching import Listing, WatchStream
 
-Object = dict[str, Any]
 MANAGER = "perdure"
 PAGE = 500
 RELISTS = 3  # how often a list whose pages were thrown away begins anew
@@ -54,8 +54,7 @@ class KubeClient:
 
     def get(self, kind: Kind, name: str) -> Object | None:
         """The object, or None when the API server says that there is none of that name."""
-        target = self._target("get", kind, name)
-        return self._object(Call("GET", target), target)
+        return self._get(kind, name, self._caller.patience())
 
     def list(self, kind: Kind, *, labels: str | None = None, fields: str | None = None) -> list[Object]:
         """All objects that match the selectors, at one moment, in pages inside. Large answers stay bounded."""
@@ -63,8 +62,9 @@ class KubeClient:
 
     def listing(self, kind: Kind, *, labels: str | None = None, fields: str | None = None) -> Listing:
         """`list`, with the version at which a watch continues."""
+        patience = self._caller.patience()
         for _ in range(RELISTS):
-            if (listing := self._pages(kind, _selectors(labels, fields))) is not None:
+            if (listing := self._pages(kind, selectors(labels, fields), patience)) is not None:
                 return listing
         raise KubeError("PD-3111", f"cannot list {kind.plural}: the server threw the pages away while they were read")
 
@@ -75,26 +75,26 @@ class KubeClient:
         """
         name = str(body["metadata"]["name"])
         target = self._target("create", kind)
-        query = (("fieldManager", MANAGER), *_dry(dry_run))
-        call = Call("POST", target, query, _json(body, kind))
+        query = (("fieldManager", MANAGER), *dry(dry_run))
+        call, patience = Call("POST", target, query, encoded(body, kind)), self._caller.patience()
         for _ in range(RELISTS):
-            answer = self._caller.send(call, lambda: self.get(kind, name))
+            answer = self._caller.send(call, patience, lambda: self._get(kind, name, patience))
             if isinstance(answer, dict):
                 return answer
             if answer.ok:
-                return _checked(answer, target)
+                return checked(answer, target)
             if answer.status != 409:
                 raise refusal(answer, target)
-            if (found := self.get(kind, name)) is not None:
+            if (found := self._get(kind, name, patience)) is not None:
                 return found
         raise KubeError("PD-3109", f"cannot {target}: {name} comes and goes while it is made", status=409)
 
     def apply(self, kind: Kind, body: Object, *, dry_run: bool = False, force: bool = True) -> Object:
         """Server-side apply: make the object or set these fields of it. Without `force`, fields of others are kept."""
         target = self._target("patch", kind, str(body["metadata"]["name"]))
-        query = (("fieldManager", MANAGER), ("force", "true" if force else "false"), *_dry(dry_run))
-        call = Call("PATCH", target, query, _json(body, kind), "application/apply-patch+yaml", conflicts_pass=True)
-        return _checked(self._answer(call), target)
+        query = (("fieldManager", MANAGER), ("force", "true" if force else "false"), *dry(dry_run))
+        call = Call("PATCH", target, query, encoded(body, kind), "application/apply-patch+yaml", conflicts_pass=True)
+        return checked(self._answer(call, self._caller.patience()), target)
 
     def patch(
         self, kind: Kind, name: str, merge: Object, *, uid: str | None = None, subresource: str = ""
@@ -115,56 +115,38 @@ class KubeClient:
             "application/merge-patch+json",
             conflicts_pass=not locked,
         )
-        answer = self._answer(call)
+        patience = self._caller.patience()
+        answer = self._answer(call, patience)
         # Another uid is a conflict to some versions of the server, and an immutable field to others.
         if uid is not None and answer.status in (409, 422):
-            present = self.get(kind, name)
+            present = self._get(kind, name, patience)
             if present is None or present["metadata"]["uid"] != uid:
                 return None
-        return None if answer.says_missing(target) else _checked(answer, target)
+        return None if answer.says_missing(target) else checked(answer, target)
 
     def delete(
         self, kind: Kind, name: str, *, grace: int | None = None, uid: str | None = None, background: bool = True
     ) -> bool:
-        """Ask for the end of an object; True when it was there. With `uid`, an object of another uid is left alone.
+        """Ask for the end of an object; False when there was none (any more). One of another uid is left alone.
 
         Without `uid` the object that has the name now is meant: its uid is looked up, so that no repetition hits a
         later one. `background=False` keeps the object until everything that it owns is gone.
         """
+        patience = self._caller.patience()
         if uid is None:
-            if (present := self.get(kind, name)) is None:
+            if (present := self._get(kind, name, patience)) is None:
                 return False
             uid = str(present["metadata"]["uid"])
         target = self._target("delete", kind, name)
-        options: Object = {
-            "apiVersion": "v1",
-            "kind": "DeleteOptions",
-            "preconditions": {"uid": uid},
-            "propagationPolicy": "Background" if background else "Foreground",
-        }
-        if grace is not None:
-            options["gracePeriodSeconds"] = grace
-        answer = self._answer(Call("DELETE", target, body=json.dumps(options).encode()))
-        if answer.says_missing(target) or answer.status == 409:
-            return False
-        _checked(answer, target)
-        return True
+        return self._end(Call("DELETE", target, body=deletion(grace, uid, background=background)), uid, patience)
 
     def evict(self, pod: str, *, grace: int | None = None, uid: str | None = None) -> bool:
         """Ask a pod to leave as a drain does; False when there is none (of that uid).
 
         Raises PD-3117 at once when a disruption budget forbids it for now.
         """
-        target = Target("create", Kind.POD, self.namespace, pod, "eviction")
-        options: Object = {**({"gracePeriodSeconds": grace} if grace is not None else {})}
-        if uid is not None:
-            options["preconditions"] = {"uid": uid}
-        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}, "deleteOptions": options}
-        answer = self._answer(Call("POST", target, body=json.dumps(body).encode()))
-        if answer.says_missing(replace(target, subresource="")) or answer.status == 409:
-            return False
-        _checked(answer, target)
-        return True
+        target = self._target("create", Kind.POD, pod, "eviction")
+        return self._end(Call("POST", target, body=eviction(pod, grace, uid)), uid, self._caller.patience())
 
     def logs(
         self,
@@ -214,7 +196,7 @@ class KubeClient:
             ("allowWatchBookmarks", "true"),
             ("resourceVersion", version),
             ("timeoutSeconds", str(max(1, int(seconds)))),
-            *_selectors(labels, fields),
+            *selectors(labels, fields),
         )
         return WatchStream.open(self._caller, Call("GET", self._target("watch", kind), query), seconds)
 
@@ -225,7 +207,7 @@ class KubeClient:
     def version(self) -> str:
         """The server's version, as `v1.34.4`."""
         target = Target("get", Kind.VERSION, self.namespace)
-        return str(_checked(self._answer(Call("GET", target)), target).get("gitVersion", ""))
+        return str(checked(self._answer(Call("GET", target), self._caller.patience()), target).get("gitVersion", ""))
 
     def in_namespace(self, namespace: str) -> "KubeClient":
         """The same connection, for another namespace."""
@@ -246,24 +228,41 @@ class KubeClient:
     def _target(self, verb: str, kind: Kind, name: str = "", subresource: str = "") -> Target:
         return Target(verb, kind, self.namespace, name, subresource)
 
-    def _answer(self, call: Call) -> Answer:
-        answer = self._caller.send(call)
+    def _answer(self, call: Call, patience: Patience) -> Answer:
+        answer = self._caller.send(call, patience)
         assert isinstance(answer, Answer)  # nothing is read back here
         return answer
 
-    def _object(self, call: Call, target: Target) -> Object | None:
-        answer = self._answer(call)
-        return None if answer.says_missing(target) else _checked(answer, target)
+    def _get(self, kind: Kind, name: str, patience: Patience) -> Object | None:
+        target = self._target("get", kind, name)
+        answer = self._answer(Call("GET", target), patience)
+        return None if answer.says_missing(target) else checked(answer, target)
 
-    def _pages(self, kind: Kind, selectors: Query) -> Listing | None:
+    def _end(self, call: Call, uid: str | None, patience: Patience) -> bool:
+        """Send a call that ends an object. A conflict is told from an object of another uid by looking."""
+        target = replace(call.target, subresource="")
+        while True:
+            answer = self._answer(call, patience)
+            if answer.says_missing(target):
+                return False
+            if answer.status != 409:
+                checked(answer, call.target)
+                return True
+            present = self._get(target.kind, target.name, patience)
+            if present is None or (uid is not None and present["metadata"]["uid"] != uid):
+                return False
+            if not patience.wait():
+                raise refusal(answer, call.target)
+
+    def _pages(self, kind: Kind, selectors: Query, patience: Patience) -> Listing | None:
         """One list from its first page to its last; None when the server dropped the rest of it meanwhile."""
         target, following, items = self._target("list", kind), "", list[Object]()
         while True:
             query = (("limit", str(PAGE)), *((("continue", following),) if following else ()), *selectors)
-            answer = self._answer(Call("GET", target, query))
+            answer = self._answer(Call("GET", target, query), patience)
             if answer.status == 410 and following:
                 return None
-            page = _checked(answer, target)
+            page = checked(answer, target)
             for item in page.get("items") or ():
                 item.setdefault("apiVersion", kind.api_version)
                 item.setdefault("kind", kind.value.name)
@@ -277,26 +276,6 @@ class KubeClient:
         asked |= {"subresource": rule.subresource} if rule.subresource else {}
         asked |= {"namespace": self.namespace} if rule.kind.namespaced else {}
         target = Target("create", Kind.ACCESS_REVIEW, self.namespace)
-        body = _json({"spec": {"resourceAttributes": asked}}, Kind.ACCESS_REVIEW)
-        review = _checked(self._answer(Call("POST", target, body=body)), target)
+        body = encoded({"spec": {"resourceAttributes": asked}}, Kind.ACCESS_REVIEW)
+        review = checked(self._answer(Call("POST", target, body=body), self._caller.patience()), target)
         return bool(review["status"].get("allowed"))
-
-
-def _selectors(labels: str | None, fields: str | None) -> Query:
-    both = (("labelSelector", labels), ("fieldSelector", fields))
-    return tuple((name, value) for name, value in both if value)
-
-
-def _dry(run: bool) -> Query:
-    return (("dryRun", "All"),) if run else ()
-
-
-def _json(body: Object, kind: Kind) -> bytes:
-    return json.dumps({"apiVersion": kind.api_version, "kind": kind.value.name, **body}).encode()
-
-
-def _checked(answer: Answer, target: Target) -> Object:
-    """The object in a success; otherwise the error that the answer stands for."""
-    if answer.ok and (value := answer.json()):
-        return value
-    raise refusal(answer, target)

@@ -81,6 +81,9 @@ class Answer:
     def causes(self) -> list[dict[str, str]]:
         return list((self.json().get("details") or {}).get("causes") or [])
 
+    def has_cause(self, reason: str) -> bool:
+        return any(cause.get("reason") == reason for cause in self.causes())
+
     def says_missing(self, target: Target) -> bool:
         """Whether this is the API server's word that the object itself is not there.
 
@@ -110,12 +113,14 @@ def _meaning(answer: Answer, target: Target) -> tuple[str, str]:
             return "PD-3113", words  # the container waits, or is none of this pod's
         case 400 | 405 | 406 | 415 | 422:
             return "PD-3108", words
-        case 409 if any(cause.get("reason") == "FieldManagerConflict" for cause in answer.causes()):
+        case 409 if answer.has_cause("FieldManagerConflict"):
             return "PD-3110", words
         case 409:
             return "PD-3109", words
         case 410:
             return "PD-3111", words
+        case 429 if answer.has_cause("DisruptionBudget"):
+            return "PD-3117", words
         case 413:
             return "PD-3118", "the object is larger than the API server takes"
         case 200 | 201 | 202:
@@ -132,7 +137,7 @@ def _forbidden(answer: Answer, target: Target, words: str) -> tuple[str, str]:
             "PD-3103",
             f"not allowed to {target.verb} {target.resource}; a role with this rule would: {target.rule()}",
         )
-    if any(cause.get("reason") == "NamespaceTerminating" for cause in answer.causes()):
+    if answer.has_cause("NamespaceTerminating"):
         return "PD-3106", f"namespace {target.namespace} is being deleted"
     if "exceeded quota" in message:
         return "PD-3119", words

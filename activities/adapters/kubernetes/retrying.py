@@ -26,11 +26,10 @@ def after(answer: Answer, *, conflicts_pass: bool) -> Step:
     if answer.status == 401:
         return Step.RENEW
     if answer.status == 429:
-        return Step.AGAIN
+        return Step.DONE if answer.has_cause("DisruptionBudget") else Step.AGAIN
     if answer.status in FAILED:
         return Step.UNKNOWN
-    named_managers = any(cause.get("reason") == "FieldManagerConflict" for cause in answer.causes())
-    if answer.status == 409 and conflicts_pass and not named_managers:
+    if answer.status == 409 and conflicts_pass and not answer.has_cause("FieldManagerConflict"):
         return Step.AGAIN
     return Step.DONE
 
