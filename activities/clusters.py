@@ -61,7 +61,7 @@ class ClusterCalls:
     @activity.defn
     def compare_objects(self, ask: CompareAsk) -> Answer:
         with beating(), port_errors(), effect("cluster-compare"):
-            return Answer(changes=self._inspector.compare(ask.launch))
+            return Answer(changes=self._inspector.compare(ask.ref))
 
     @activity.defn
     def read_live_logs(self, ask: LogsAsk) -> Answer:

@@ -177,8 +177,9 @@ class ClusterInspector(Protocol):
         """The very objects of an attempt, which the cluster would take. Raises PortError with its refusal. No secret's
         value is in them."""
 
-    def compare(self, launch: AttemptLaunch) -> tuple[ObjectChange, ...]:
-        """In what the objects of a running attempt differ from what `render` gives."""
+    def compare(self, ref: AttemptRef) -> tuple[ObjectChange, ...]:
+        """In what the objects of a launched attempt differ from what was made. Raises PortError (permanent) for one
+        that was not launched there."""
 
     def nodes(self) -> tuple[NodeView, ...]:
         """Every node as it is known now, without asking the cluster again."""

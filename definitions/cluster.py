@@ -2,8 +2,6 @@
 
 from datetime import datetime, timedelta
 
-from pydantic import JsonValue
-
 from definitions.pod_needs import PodNetwork
 from definitions.wire import Wire
 
@@ -117,4 +115,3 @@ class ClusterReport(Wire):
     gpus: int = 0
     nodes: int = 0
     rbac: str = ""
-    rendered: tuple[dict[str, JsonValue], ...] = ()

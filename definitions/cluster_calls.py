@@ -28,7 +28,7 @@ class CompareAsk(Wire):
     """In what do the objects of a running attempt differ from what was made?"""
 
     kind: Literal["compare"] = "compare"
-    launch: AttemptLaunch
+    ref: AttemptRef
 
 
 class LogsAsk(Wire):

@@ -32,8 +32,11 @@ class ClusterParts:
     inspector: ClusterInspector
     operator: ClusterOperator
 
-    def queue(self) -> Queue:
-        return registry.cluster(self.row.name, self.runtime, self.journal, self.inspector, self.operator)
+    def queues(self) -> Sequence[Queue]:
+        """What this process serves."""
+        name = self.row.name
+        jobs = registry.cluster(name, self.runtime, self.journal, self.inspector, self.operator)
+        return (jobs, registry.sessions(name, self.runtime))
 
     def loops(self, client: Client, changed: Callable[[], None]) -> Sequence[Loop]:
         """What runs beside the activities, each until its event is set. `changed`: the cluster's settings did."""

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Session
 from activities.effects import effect
 from activities.job import utc_now
 from activities.ports import Journal, PortError, Runtime
-from definitions.attempt import AttemptRef, CheckpointRecord, RankEvidence
+from definitions.attempt import AttemptRef, CheckpointRecord, RankEvidence, RankState
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.job import Job
 from definitions.states import Mode, Phase
@@ -33,6 +33,7 @@ from workers.pausing import pause
 
 PERIOD = 1.0  # seconds between two looks at the same disk
 PAGE = 500
+LOOKED_AT = (Phase.RUNNING, Phase.SUSPENDING)
 log = logging.getLogger(__name__)
 
 Signature = tuple[tuple[str, int], ...]
@@ -56,6 +57,9 @@ class RunWatcher:
         self._runtime = runtime
         self._journal = journal
         self._cluster = cluster
+        # Pods may wait for hours, and what they wait for is worth showing. Here a launch is over in moments, and
+        # whoever looks at one that is under way would take it for a lost one.
+        self._phases = LOOKED_AT if cluster == LOCAL_CLUSTER else (*LOOKED_AT, Phase.STARTING)
         self._period = PERIOD if period is None else period
         self._now = now
         self._progress: dict[str, int] = {}  # job -> hash of the end of its progress file when it was last read
@@ -106,14 +110,14 @@ class RunWatcher:
             found: list[JobRow] = []
             after = ""
             while page := system.active_jobs(session, self._cluster, PAGE, after):
-                found += [row for row in page if row.phase in (Phase.RUNNING, Phase.SUSPENDING)]
+                found += [row for row in page if row.phase in self._phases]
                 after = page[-1].id
             return found
 
     def _evidence(self, row: JobRow, ref: AttemptRef) -> None:
         """A batch job's ranks are looked at once an attempt (their end is reported), a service's always."""
         known = self._ranks.get(row.id)
-        if row.mode is Mode.BATCH and known is not None and known[0] == ref.token:
+        if row.mode is Mode.BATCH and known is not None and known[0] == ref.token and not _waits(known[1]):
             return
         seen = self._runtime.observe(ref)
         if not seen.exists or seen.ended or known == (ref.token, seen.ranks):
@@ -165,6 +169,10 @@ class RunWatcher:
                 gone = self._runtime.prune(ref, folders)
             with effect("record-pruned-running"):
                 self._journal.checkpoints_deleted(ref, gone)
+
+
+def _waits(ranks: tuple[RankEvidence, ...]) -> bool:
+    return any(rank.state is RankState.WAITING for rank in ranks)
 
 
 def _ref(row: JobRow) -> AttemptRef:

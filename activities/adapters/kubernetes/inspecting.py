@@ -1,0 +1,83 @@
+"""What a cluster says of itself: its nodes, whether jobs can run there, and the very objects of an attempt."""
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from activities.adapters.kubernetes.cache import Object
+from activities.adapters.kubernetes.checking import Checker
+from activities.adapters.kubernetes.client import KubeClient
+from activities.adapters.kubernetes.informer import Informer
+from activities.adapters.kubernetes.kinds import Kind
+from activities.adapters.kubernetes.markers import Markers
+from activities.adapters.kubernetes.node_views import node_view
+from activities.adapters.kubernetes.objects.render import preview
+from activities.ports import ObjectStore, PortError
+from definitions.attempt import AttemptLaunch, AttemptRef
+from definitions.cluster import ClusterReport, ClusterSettings, NodeView
+from definitions.cluster_calls import ObjectChange
+from policies.object_diff import object_differences
+
+KINDS = {kind.value.name: kind for kind in (Kind.JOB, Kind.SERVICE, Kind.SECRET, Kind.PERSISTENT_VOLUME_CLAIM)}
+# What a launch or a person changes on purpose after the object was made, or what only the cluster knows.
+MOVED = ("spec.suspend", "spec.activeDeadlineSeconds", "metadata.ownerReferences", "data", "stringData")
+
+
+class KubernetesInspector:
+    """The `ClusterInspector` of one cluster."""
+
+    def __init__(
+        self,
+        name: str,
+        client: KubeClient,
+        informer: Informer,
+        settings: ClusterSettings,
+        objects: ObjectStore,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._name = name
+        self._client = client
+        self._informer = informer
+        self._settings = settings
+        self._objects = objects
+        self._now = now
+
+    def check(self) -> ClusterReport:
+        checker = Checker(self._name, self._client, self._settings, self._objects, self.nodes)
+        return checker.report(self._now())
+
+    def render(self, launch: AttemptLaunch) -> tuple[Object, ...]:
+        made = preview(launch, self._settings, self._now())
+        for each in made:
+            self._client.create(_kind(each), each, dry_run=True)
+        return made
+
+    def compare(self, ref: AttemptRef) -> tuple[ObjectChange, ...]:
+        launch = Markers(self._objects).launch(ref)
+        if launch is None:
+            what = f"attempt {ref.number} of job {ref.job} was not launched on cluster {self._name}"
+            raise PortError(what, permanent=True, code="PD-2004")
+        found: list[ObjectChange] = []
+        for made in preview(launch, self._settings, self._now()):
+            name = f"{made['kind']}/{made['metadata']['name']}"
+            there = self._client.get(_kind(made), made["metadata"]["name"])
+            if there is None:
+                found.append(ObjectChange(object=name, path="", made="there", found=None))
+                continue
+            found += [
+                ObjectChange(object=name, path=path, made=before, found=after)
+                for path, before, after in object_differences(made, there)
+                if not path.startswith(MOVED)
+            ]
+        return tuple(found)
+
+    def nodes(self) -> tuple[NodeView, ...]:
+        if self._informer.last_proof(Kind.NODE) is None:
+            raise self._informer.trouble(Kind.NODE) or PortError("the nodes have not been listed yet", code="PD-3105")
+        now = self._now()
+        there: dict[str, Any] = dict(self._informer.cache(Kind.NODE))
+        return tuple(node_view(there[name], self._name, self._settings, now) for name in sorted(there))
+
+
+def _kind(thing: Object) -> Kind:
+    return KINDS[thing["kind"]]
