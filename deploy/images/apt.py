@@ -100,7 +100,7 @@ class Apt:
 
     def _resolve(self, request: list[str]) -> list[Package]:
         # Files that are there already are not printed; so this is asked as if none were.
-        said = self._run(*request, "--print-uris", f"-oDir::Cache::archives={self._nothing}")
+        said = self._run(*request, "--print-uris", archives=self._nothing)
         found = re.findall(r"^'\S+' (\S+) \d+ SHA256:([0-9a-f]{64})$", said, re.M)
         if not found:
             raise Refused(f"apt-get {' '.join(request)} names no files:\n{said[-2000:]}")
@@ -116,11 +116,13 @@ class Apt:
             self._run(*request, "--download-only")
         return wanted
 
-    def _run(self, *command: str) -> str:
+    def _run(self, *command: str, archives: Path | None = None) -> str:
+        archives = archives or self._archives
         options = {
             "Dir::State": self._folder / "state",
             "Dir::State::status": self._folder / "status",
             "Dir::Cache": self._folder / "cache",
+            "Dir::Cache::archives": archives,
             "Dir::Etc::preferences": self._folder / "preferences",
             "Dir::Etc::preferencesparts": "/dev/null",
             "APT::Architecture": self._machine.debian,
@@ -134,7 +136,7 @@ class Apt:
         set_options = [f"-o{name}={value}" for name, value in options.items()]
         done = subprocess.run(
             ["apt-get", "-q", *set_options, *command],
-            cwd=self._archives,  # where `download` puts its files
+            cwd=archives,  # where `download` puts its files
             env={**os.environ, "LC_ALL": "C.UTF-8"},
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

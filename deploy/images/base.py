@@ -27,6 +27,7 @@ PACKAGES = (
     "gzip",
     "hostname",
     "libc-bin",
+    "libstdc++6",  # wheels are built against it and may not bring it
     "mawk",
     "ncurses-base",
     "netbase",

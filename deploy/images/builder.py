@@ -2,7 +2,8 @@
 
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -10,9 +11,10 @@ from deploy.images import base, bundle, oci, python_packages, toolchain
 from deploy.images.apt import Apt, Package
 from deploy.images.interpreter import Interpreter
 from deploy.images.kept import KeptLayers
-from deploy.images.machine import Machine, Refused
+from deploy.images.machine import Machine, Refused, this_machine
 from deploy.images.oci import Image, Layer
-from deploy.images.tree import EXECUTABLE, PLAIN, File, Tree
+from deploy.images.tree import EXECUTABLE, File, Tree
+from deploy.testcluster import cache
 
 ROOT = Path(__file__).resolve().parents[2]
 LOCKS = ROOT / "requirements"
@@ -20,7 +22,7 @@ SHIM = ROOT / "activities" / "adapters" / "local" / "shim"
 AGENT = ROOT / "activities" / "adapters" / "kubernetes" / "agent"
 HELPER = ROOT / "perdure" / "job.py"
 AGENT_PLACE = "opt/perdure/agent"
-TRAINING, PERDURE = "perdure-training", "perdure"
+NAMES = {"training": "perdure-training", "perdure": "perdure"}
 COMMAND = b"#!/usr/bin/python3 -I\nfrom perdure.cli.main import run\n\nrun()\n"
 SETTINGS = {
     "User": f"{base.USER_ID}:{base.USER_ID}",
@@ -33,8 +35,35 @@ ENTRYPOINT = ["/usr/bin/python3", "-I", "-m", "perdure.local._boot"]
 Say = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Built:
+    """An image in a file. `name` names its content, so a container of that name is one of this very image."""
+
+    file: Path
+    name: str
+
+
+def build(out: Path, wanted: Sequence[str], say: Say, *, upgrade: bool = False) -> dict[str, Built]:
+    """Build images (keys of `NAMES`) into a folder. Two builds at a time wait for each other. Raises Refused."""
+    machine = this_machine()
+    out.mkdir(parents=True, exist_ok=True)
+    made = {}
+    with (
+        cache.only_one("images", say),
+        Builder(cache.folder() / "images", machine, say, upgrade=upgrade) as builder,
+    ):
+        for name in wanted:
+            say(f"image {NAMES[name]}")
+            image = builder.training() if name == "training" else builder.perdure()
+            file = out / f"{name}.tar"
+            oci.save(image, file)
+            say(f"  {file}: {' and '.join(image.names)}")
+            made[name] = Built(file, image.names[0])
+    return made
+
+
 class Builder:
-    """Builds images for one machine; use it as a context, for it keeps an unpacked interpreter on disk meanwhile."""
+    """Builds images for one machine; a context, for it keeps an unpacked interpreter on disk meanwhile."""
 
     def __init__(self, cache: Path, machine: Machine, say: Say, *, upgrade: bool = False) -> None:
         self._machine = machine
@@ -54,7 +83,7 @@ class Builder:
     def training(self) -> Image:
         """What a job may run in: Python, numpy, scikit-learn, and `perdure.job` as a file of its own."""
         return oci.assemble(
-            TRAINING,
+            NAMES["training"],
             self._machine,
             [self._base, self._locked("training.lock.txt"), self._helper()],
             {**SETTINGS, "Cmd": ["/usr/bin/python3"]},
@@ -63,7 +92,7 @@ class Builder:
     def perdure(self) -> Image:
         """The control plane and the steps of a pod, and what a pod takes of it to start ranks in any image."""
         layers = [self._base, self._locked("image.lock.txt"), self._bundle(), self._ours()]
-        return oci.assemble(PERDURE, self._machine, layers, {**SETTINGS, "Entrypoint": ENTRYPOINT})
+        return oci.assemble(NAMES["perdure"], self._machine, layers, {**SETTINGS, "Entrypoint": ENTRYPOINT})
 
     @property
     def _base_inputs(self) -> list[str]:
@@ -124,7 +153,7 @@ class Builder:
             if not any(folder.glob("*.py")):
                 raise Refused(f"{folder} has no modules: a pod could not start its ranks")
             for path in sorted(folder.glob("*.py")):
-                beside[f"{AGENT_PLACE}/{place}/{path.name}"] = File(path.read_bytes(), PLAIN)
+                beside[f"{AGENT_PLACE}/{place}/{path.name}"] = File(path.read_bytes())
         return self._modules("Perdure", modules, beside)
 
     def _modules(self, made_of: str, modules: Tree, beside: Tree | None = None) -> Layer:

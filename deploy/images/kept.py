@@ -15,6 +15,8 @@ from deploy.images.oci import Layer, write_layer
 from deploy.images.tree import Tree
 
 RECIPE = Path(__file__).parent
+# These decide what is built and where it is kept, but not what is in a layer.
+NOT_IN_LAYERS = ("__main__.py", "apt.py", "kept.py")
 KEPT_FOR = timedelta(days=30)
 
 
@@ -63,5 +65,6 @@ def key(*inputs: str | bytes) -> str:
 
 
 def recipe() -> str:
-    """A digest of this folder's programs: what another version of them made is another layer."""
-    return key(*(file.read_bytes() for file in sorted(RECIPE.glob("*.[cp]*"))))
+    """A digest of the programs that make layers: what another version of them made is another layer."""
+    programs = (file for file in sorted(RECIPE.iterdir()) if file.suffix in (".py", ".c"))
+    return key(*(file.read_bytes() for file in programs if file.name not in NOT_IN_LAYERS))

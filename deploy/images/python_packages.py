@@ -1,6 +1,7 @@
 """Python packages as files of an image: those of a lock file, and the project's own wheels."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -13,6 +14,12 @@ from deploy.images.tree import File, Tree
 
 # Where Debian's Python looks for what its packages did not bring, also when it is started isolated.
 PLACE = f"usr/local/lib/python{VERSION}/dist-packages"
+# What packages bring and nothing here loads; half of all files, and each one costs time on every node:
+LEFT_OUT = re.compile(
+    "kubernetes/aio/"  # a second client
+    "|temporalio/bridge/(sdk-core|src)/"  # sources of what is compiled beside them
+    "|botocore/data/(?!s3/|sts/|sso/|sso-oidc/)[^/]+/"  # services that are never called
+)
 INSTALLER = Path(sys.executable).with_name("uv")
 
 
@@ -41,6 +48,9 @@ def locked(lock: Path, scratch: Path, interpreter: Interpreter, machine: Machine
     # Commands would name this machine's interpreter; the other is a lock of the installer.
     shutil.rmtree(folder / "bin", ignore_errors=True)
     (folder / ".lock").unlink(missing_ok=True)
+    for below in list(folder.rglob("*/")):
+        if LEFT_OUT.fullmatch(f"{below.relative_to(folder).as_posix()}/"):
+            shutil.rmtree(below)
     interpreter.compile(folder, f"/{PLACE}")
     tree = Tree()
     tree.take(folder, PLACE)
