@@ -88,7 +88,9 @@ class RuntimeActivities:
                 self._journal.write(entry(work.state))
             with effect("launch"):
                 seen = self._runtime.launch(attempt_launch(work.state))
-            fact = Launched(attempt=work.state.attempt, at=self._now(), running=not seen.waits, note=seen.note)
+            # Processes of this machine are behind their gate by now, which they open themselves; nobody tells of that.
+            running = work.state.launch.pod is None or not seen.waits
+            fact = Launched(attempt=work.state.attempt, at=self._now(), running=running, note=seen.note)
             after = advance(work.state, fact, fact.at).state
             with effect("record-running"), uninterrupted():
                 self._journal.write(entry(after))
