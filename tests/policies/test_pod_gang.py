@@ -1,4 +1,4 @@
-"""What pods and receipts mean together: who failed first, who was only taken along; and receipts are never contradicted."""
+"""What pods and receipts mean together: who failed first, who was taken along; receipts are never contradicted."""
 
 from datetime import timedelta
 from typing import Any
@@ -16,7 +16,8 @@ from tests.support.jobs import NOW, rank
 from tests.support.pods import SETTINGS, pod, pod_launch, running, terminated, unprepared, waiting
 
 LATER = NOW + timedelta(minutes=2)
-DRAINED = {"disruption": "EvictionByEvictionAPI", "disruption_at": NOW, "deleting": True, "deleted_at": NOW}
+DELETED: dict[str, Any] = {"deleting": True, "deleted_at": NOW}
+DRAINED: dict[str, Any] = {"disruption": "EvictionByEvictionAPI", "disruption_at": NOW, **DELETED}
 
 
 def taken_down(number: int, **changes: Any) -> RankEvidence:
@@ -46,7 +47,7 @@ def test_a_drain_is_the_cause_whatever_its_peers_end_with_while_it_saves() -> No
 
 def test_a_pod_that_the_cluster_cleaned_up_after_a_failure_is_not_the_cause() -> None:
     failed = rank(1, exit_code=3, ended_at=NOW + timedelta(milliseconds=400))
-    cleaned = {"deleting": True, "deleted_at": NOW, "gone": True}
+    cleaned: dict[str, Any] = {**DELETED, "gone": True}
     for pods, receipts in [
         ([running(0, **cleaned), terminated(3, index=1)], [failed]),
         ([terminated(143, **cleaned), terminated(3, index=1)], [taken_down(0), failed]),

@@ -18,10 +18,11 @@ from definitions.attempt import StoppedBy
 from definitions.facts import Verb
 from definitions.ids import job_workflow_id
 from definitions.job_state import JobState, RetryRules
+from definitions.pod_needs import PodNeeds
 from definitions.states import Phase
 from tests.support.jobs import asked, checkpoint, new_state, rank
 from tests.support.polling import eventually_async
-from tests.support.scripted import NeverLaunches, Running, Script, job_on_engine
+from tests.support.scripted import NeverLaunches, Running, Script, WaitsForPods, job_on_engine
 from tests.support.temporal import running_temporal
 from workers.leave import leave
 from workers.operator import TemporalJobOperator
@@ -92,6 +93,24 @@ async def engine_cancel(run: Running) -> None:
     await run.attempt_ends()
 
 
+async def pods_wait(run: Running) -> None:
+    """Pods that wait for a node and then for their preparation, are killed, and are suspended while they wait again."""
+    await run.until(waiting(1))
+    await run.pods_say(note="waits: its pods are being prepared")
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.EXTEND, extend_by=timedelta(hours=1)))
+    await run.pods_run()
+    await attempts(run, 1)
+    await run.until(waiting(2))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.SUSPEND, "r2"))
+    await run.attempt_ends()
+    await run.until(lambda state: state.phase is Phase.SUSPENDED)
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESUME, "r3"))
+    await run.until(waiting(3))
+    await run.pods_run()
+    await run.until(running(3))
+    await run.attempt_ends()
+
+
 async def busy(run: Running) -> None:
     """Four people who never stop asking, until the job sends them away to continue as new."""
     await run.until(running(1))
@@ -118,6 +137,7 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "launch-stopped": (launch_stopped, NeverLaunches(STOPPED)),
     "engine-cancel": (engine_cancel, Script(STOPPED)),
     "busy": (busy, Script(OK)),
+    "pods-wait": (pods_wait, WaitsForPods(KILLED, STOPPED, OK)),
 }
 
 
@@ -131,11 +151,17 @@ def running(attempt: int) -> Callable[[JobState], bool]:
     return lambda state: state.phase is Phase.RUNNING and state.attempt == attempt
 
 
+def waiting(attempt: int) -> Callable[[JobState], bool]:
+    """Launched, and told so: the launch's own words are the reason."""
+    return lambda state: state.phase is Phase.STARTING and state.attempt == attempt and state.reason.startswith("waits")
+
+
 async def record(name: str, client: Client) -> list[Path]:
     """Play one scene and write every run of its chain; a continued job leaves one file per run."""
     play, script = PLAYS[name]
     poll = timedelta(milliseconds=200) if name == "safety-poll" else timedelta(minutes=2)
-    state = new_state(f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1))
+    launch = {"pod": PodNeeds()} if name == "pods-wait" else {}
+    state = new_state(f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch)
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
         await play(run)
         await run.handle.result()

@@ -59,7 +59,7 @@ class Script:
         if isinstance(planned, str):
             raise ApplicationError(planned, type="PD-3000", non_retryable=True)
         self.remember(work.state)
-        fact = Launched(attempt=work.state.attempt, at=datetime.now(UTC))
+        fact = self.fact(work.state)
         after = advance(work.state, fact, fact.at).state
         self.remember(after)
         return LaunchResult(fact=fact, recorded=self.done(after))
@@ -102,8 +102,18 @@ class Script:
         ref = attempt_launch(state).ref
         return AttemptObservation(ref=ref, at=datetime.now(UTC), ranks=ranks, ended=True, exists=bool(ranks))
 
+    def fact(self, state: JobState) -> Launched:
+        return Launched(attempt=state.attempt, at=datetime.now(UTC))
+
     def activities(self) -> list[Callable[..., Any]]:
         return [self.launch, self.collect, self.stop, self.control, self.poll, self.record]
+
+
+class WaitsForPods(Script):
+    """Each launch returns before its pods run; a test says when they do."""
+
+    def fact(self, state: JobState) -> Launched:
+        return Launched(attempt=state.attempt, at=datetime.now(UTC), running=False, note="waits: no node can take it")
 
 
 class NeverLaunches(Script):
@@ -137,6 +147,14 @@ class Running:
         """Report the present attempt's scripted end, as the watcher would."""
         state = await self.state()
         await self.handle.signal(JobWorkflow.report, Observed(observation=self.script.observation(state)))
+
+    async def pods_say(self, **news: Any) -> None:
+        """Report what a cluster says of the present attempt's pods while they wait, or that they run."""
+        seen = AttemptObservation(ref=attempt_launch(await self.state()).ref, at=datetime.now(UTC), **news)
+        await self.handle.signal(JobWorkflow.report, Observed(observation=seen))
+
+    async def pods_run(self) -> None:
+        await self.pods_say(running_since=datetime.now(UTC))
 
 
 @asynccontextmanager
