@@ -98,12 +98,14 @@ class Leader(_Ticking):
     def may_end(self) -> bool:
         """Once the ranks here have ended: whether no other pod needs us any more."""
         now = self._now()
-        left = [
-            heard
-            for heard in self._hub.heard.values()
-            if heard.at and not (heard.state or {}).get("ended") and not deciding.is_lost(heard, now, self._awake)
-        ]
-        return not left and (self._hub.settled() or self._has_waited())
+        there = {
+            index: heard
+            for index, heard in self._hub.heard.items()
+            if heard.at and not deciding.is_lost(heard, now, self._awake)
+        }
+        if not all((heard.state or {}).get("ended") for heard in there.values()):
+            return False
+        return self._hub.settled(there) or self._has_waited()
 
     def close(self) -> None:
         self._hub.close()
@@ -141,7 +143,9 @@ class Member(_Ticking):
             self._lost(0, heard, now)
 
     def may_end(self) -> bool:
-        return self._link.settled() or self._has_waited()
+        heard = self._link.heard
+        nobody = not heard.at or deciding.is_lost(heard, self._now(), self._awake)
+        return nobody or self._link.settled() or self._has_waited()
 
     def close(self) -> None:
         self._link.close()

@@ -15,6 +15,7 @@ from . import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
 HELLO_WITHIN = 5.0  # seconds
@@ -66,9 +67,9 @@ class Hub:
         """From now on a pod counts only in the start of it that is known."""
         self._closed_to_new = True
 
-    def settled(self) -> bool:
-        """Whether every pod that is connected has taken in the last state that was published."""
-        return all(self.heard[index].seen >= self._n for index in list(self._connections))
+    def settled(self, indices: Iterable[int]) -> bool:
+        """Whether those of these pods that are connected have taken in the last state that was published."""
+        return all(self.heard[index].seen >= self._n for index in indices if index in self._connections)
 
     def close(self) -> None:
         self._over = True

@@ -52,6 +52,7 @@ def prepare(places: Places, environment: dict[str, str], agent: Path, message: P
 
 def _copy_agent(agent: Path, target: Path) -> None:
     """What lies in the folder, and not the folder's own mode and times: a mount belongs to somebody else."""
+    target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(agent.iterdir()):
         if entry.is_dir() and not entry.is_symlink():
             shutil.copytree(entry, target / entry.name, symlinks=True, dirs_exist_ok=True)

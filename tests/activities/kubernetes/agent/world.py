@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -82,6 +84,18 @@ class Pod:
         for process in self._seen:
             process.kill()
         self.process.wait()
+
+    def pause_for(self, seconds: float) -> None:
+        """As when the machine has no time for the agent."""
+        self.process.send_signal(signal.SIGSTOP)
+        ends = time.monotonic() + seconds
+        eventually(lambda: time.monotonic() >= ends, seconds + 5.0)
+        self.process.send_signal(signal.SIGCONT)
+
+    def use_gang_port(self, port: int) -> None:
+        """Have this pod's agent look for the first pod elsewhere."""
+        specs = Path(self.places.specs)
+        specs.write_text(json.dumps({**json.loads(specs.read_text()), "gang_port": port}))
 
     def ask(self, **question: Any) -> tuple[int, dict[str, Any]]:
         argv = [f"{self.places.bin}/python", "-I", "-S", f"{self.places.bin}/agent/ask.py", json.dumps(question)]
