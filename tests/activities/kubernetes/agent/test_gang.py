@@ -76,9 +76,9 @@ def test_a_pod_that_is_gone_ends_the_others(gang: MakeGang, lost: int) -> None:
     assert f"pod {lost} has not been heard of" in left[0].receipts().ranks[left[0].index].detail
 
 
-def wired(gang: MakeGang, wire: Wire) -> Gang:
-    """A gang of two whose link leads through a wire that can be held still."""
-    made = gang(launch_of(python("time.sleep(12)"), nodes=2))
+def wired(gang: MakeGang, wire: Wire, seconds: float) -> Gang:
+    """A gang of two that runs for a while, whose link leads through a wire that can be held still."""
+    made = gang(launch_of(python(f"time.sleep({seconds})"), nodes=2))
     made.start(0)
     wire.lead_to(made.pod_launch.gang_port)
     made.pods[1].use_gang_port(wire.port)
@@ -88,7 +88,7 @@ def wired(gang: MakeGang, wire: Wire) -> Gang:
 
 def test_a_network_that_stands_still_for_two_seconds_harms_nobody(gang: MakeGang) -> None:
     with Wire() as wire:
-        made = wired(gang, wire)
+        made = wired(gang, wire, 6.0)
         wire.hold_for(2.0)
         assert made.wait() == [0, 0]
         assert wire.connections > 1  # it was worth a new connection
@@ -96,7 +96,7 @@ def test_a_network_that_stands_still_for_two_seconds_harms_nobody(gang: MakeGang
 
 def test_a_network_that_is_gone_ends_both_sides(gang: MakeGang) -> None:
     with Wire() as wire:
-        made = wired(gang, wire)
+        made = wired(gang, wire, 600.0)
         begun = time.monotonic()
         wire.hold_for(600.0)
         assert made.wait() == [143, 143]
