@@ -4,7 +4,8 @@ import secrets
 import time
 from datetime import timedelta
 
-from activities.adapters.kubernetes.client import KubeClient, Object
+from activities.adapters.kubernetes.cache import Object
+from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.facts import NodeFacts, Seen, is_over, pod_facts
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.kinds import Kind

@@ -4,7 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from activities.adapters.kubernetes.client import KubeClient, Object
+from activities.adapters.kubernetes.cache import Object
+from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Markers, Opened
 from activities.adapters.kubernetes.naming import TOKEN, job_labels, label, object_name, pod_host, selector

@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
-from activities.adapters.kubernetes.client import KubeClient, Object
+from activities.adapters.kubernetes.cache import Object
+from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.facts import termination_messages
 from activities.adapters.kubernetes.markers import Markers
 from activities.adapters.kubernetes.naming import object_name

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable
 from datetime import datetime, timedelta
 
-from activities.adapters.kubernetes.client import KubeClient, Object
+from activities.adapters.kubernetes.cache import Object
+from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.facts import main_state, pod_index
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Closing, Markers

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.collecting import Collector, claim_of
-from activities.adapters.kubernetes.ends import EndsWatcher
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.keeper import Keepers
 from activities.adapters.kubernetes.kinds import Kind
@@ -21,6 +20,7 @@ from activities.adapters.kubernetes.pod_logs import PodLogs
 from activities.adapters.kubernetes.requests import Requests
 from activities.adapters.kubernetes.sessions import Sessions
 from activities.adapters.kubernetes.tracking import Tracker
+from activities.adapters.kubernetes.watcher import Watcher
 from activities.checkpoints import check_folder
 from activities.effects import crash_point
 from activities.ports import ByteStream, LogLine, ObjectStore, PortError, RunLook, SecretValues
@@ -138,7 +138,7 @@ class KubernetesRuntime:
             self._markers.forget(ref)
 
     def changes(self, stop: threading.Event) -> Iterator[AttemptObservation]:
-        return EndsWatcher(self._client, self._tracker, self._pictures, self._observer).changes(stop)
+        return Watcher(self._client, self._tracker, self._pictures, self._observer).changes(stop)
 
     def read_logs(self, ref: AttemptRef, rank: int, *, cursor: str | None, limit: int) -> list[LogLine]:
         with _port_errors():

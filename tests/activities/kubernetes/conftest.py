@@ -1,13 +1,13 @@
 """Worlds on a real Kubernetes API, with simulated pods and with real ones."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from activities.adapters.s3 import S3Objects, S3Place
 from definitions.cluster import ClusterSettings
-from deploy.images.__main__ import build
+from deploy.images.builder import build
+from deploy.testcluster.progress import to_stderr
 from tests.activities.kubernetes.pods_world import PodsWorld
 from tests.activities.kubernetes.world import running
 from tests.support.cluster import TestCluster
@@ -23,12 +23,12 @@ def pods_store(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory
 
 @pytest.fixture(scope="session")
 def pod_images(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Our image and the training image, built of the code as it is now, on every node."""
-    made = build(tmp_path_factory.mktemp("images"), ["training", "perdure"])
-    for archive in made.values():
-        kube_nodes.load_image(archive)
-        archive.unlink()
-    return {"training": "perdure-training:latest", "perdure": "perdure:latest"}
+    """Our image and the training image of the code as it is now, on every node, by names of their content."""
+    made = build(tmp_path_factory.mktemp("images"), ["training", "perdure"], to_stderr)
+    for image in made.values():
+        kube_nodes.load_image(image.file)
+        image.file.unlink()
+    return {which: image.name for which, image in made.items()}
 
 
 @pytest.fixture
@@ -39,7 +39,8 @@ def world(
         monkeypatch.setenv(name, value)
     objects = S3Objects(S3Place(pods_store.bucket(), "", pods_store.endpoint, REGION))
     with kube_nodes.namespace() as space:
-        images = {"image": pod_images["training"], "agent_image": pod_images["perdure"]}
-        settings = ClusterSettings(namespace=space.name, **images)
+        settings = ClusterSettings(
+            namespace=space.name, image=pod_images["training"], agent_image=pod_images["perdure"]
+        )
         with running(PodsWorld(kube_nodes, space, settings, objects)) as made:
             yield made

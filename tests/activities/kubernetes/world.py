@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.connection import Connection
@@ -16,6 +17,7 @@ from definitions.cluster import ClusterSettings
 from tests.activities.local.world import FixedSecrets
 from tests.support.cluster import Namespace, TestCluster
 
+W = TypeVar("W", bound="KubernetesWorld")
 SYNCED_WITHIN = 30.0
 MISSING = "0" * 64
 
@@ -67,7 +69,7 @@ class KubernetesWorld:
 
 
 @contextmanager
-def running(world: KubernetesWorld) -> Iterator[KubernetesWorld]:
+def running(world: W) -> Iterator[W]:
     world.start()
     try:
         yield world

@@ -1,9 +1,10 @@
-"""Who waits for attempts to end: told by the informer, and looking by itself where only time tells."""
+"""Who waits for attempts to begin and to end: told by the informer, and looking by itself where only time tells."""
 
 import logging
 import threading
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.kinds import Kind
@@ -12,7 +13,7 @@ from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.tracking import Attempt, Tracker
 from activities.ports import PortError
-from definitions.attempt import AttemptObservation, AttemptRef
+from definitions.attempt import AttemptObservation
 
 WAIT = 0.2  # seconds that a request to stop may go unseen
 LOOK_EVERY = 5.0  # seconds between two looks at everything that is not collected
@@ -21,39 +22,45 @@ TELL_AGAIN = 60.0  # after which an attempt that ended and was not collected is 
 logger = logging.getLogger(__name__)
 
 
-class EndsWatcher:
-    """Yields what has ended, at least once; a new one begins anew with all that has not been collected."""
+class News(NamedTuple):
+    """What was told of an attempt, and when."""
 
-    def __init__(
-        self,
-        client: KubeClient,
-        tracker: Tracker,
-        pictures: Pictures,
-        observer: Observer,
-    ) -> None:
+    ended: bool
+    running: bool
+    note: str
+    at: float
+
+    def says_the_same(self, now: "News") -> bool:
+        """An end is told again until somebody collects the attempt."""
+        again = self.ended and now.at - self.at >= TELL_AGAIN
+        return self[:3] == now[:3] and not again
+
+
+class Watcher:
+    """Yields what began to run, waits for another reason, or has ended; a new one begins anew with all there is."""
+
+    def __init__(self, client: KubeClient, tracker: Tracker, pictures: Pictures, observer: Observer) -> None:
         self._client = client
         self._tracker = tracker
         self._pictures = pictures
         self._observer = observer
-        self._told: dict[str, float] = {}
+        self._told: dict[str, News] = {}
         self._listed = False
 
     def changes(self, stop: threading.Event) -> Iterator[AttemptObservation]:
         looked = 0.0
         while not stop.is_set():
-            some = self._tracker.wait(WAIT)
-            if time.monotonic() - looked >= LOOK_EVERY:
+            some, everything = self._tracker.wait(WAIT), time.monotonic() - looked >= LOOK_EVERY
+            if everything:
                 looked = time.monotonic()
                 self._list_once()
                 some = self._tracker.attempts()
-                self._told = {ref.token: at for ref, at in self._told_of(some)}
+                tokens = {each.ref.token for each in some}
+                self._told = {token: news for token, news in self._told.items() if token in tokens}
             for attempt in some:
-                observation = self._look(attempt)
+                observation = self._look(attempt, waiting=everything)
                 if observation is not None:
                     yield observation
-
-    def _told_of(self, attempts: list[Attempt]) -> list[tuple[AttemptRef, float]]:
-        return [(each.ref, self._told[each.ref.token]) for each in attempts if each.ref.token in self._told]
 
     def _list_once(self) -> None:
         """Find attempts whose Job was deleted before this process began: their Secrets are there until they are
@@ -69,19 +76,24 @@ class EndsWatcher:
         except PortError as error:
             logger.warning("attempts that were not collected cannot be listed now: %s", error)
 
-    def _look(self, attempt: Attempt) -> AttemptObservation | None:
-        """The observation of an attempt that has ended and was not told of lately."""
-        if time.monotonic() - self._told.get(attempt.ref.token, -TELL_AGAIN) < TELL_AGAIN:
+    def _look(self, attempt: Attempt, *, waiting: bool) -> AttemptObservation | None:
+        """The observation, when it is news. `waiting`: what still waits is news too, which it is not for moments."""
+        token, now = attempt.ref.token, time.monotonic()
+        told = self._told.get(token)
+        if told is not None and told.ended and now - told.at < TELL_AGAIN:
             return None
         try:
-            observation = self._observation(attempt)
+            seen = self._observation(attempt)
         except (PortError, ValueError) as error:
             logger.warning("attempt %s of %s cannot be observed now: %s", attempt.ref.number, attempt.ref.job, error)
             return None
-        if observation is None or not observation.ended:
+        if seen is None or not (seen.ended or seen.running or (waiting and seen.note)):
             return None
-        self._told[attempt.ref.token] = time.monotonic()
-        return observation
+        news = News(seen.ended, seen.running, seen.note, now)
+        if told is not None and told.says_the_same(news):
+            return None
+        self._told[token] = news
+        return seen
 
     def _observation(self, attempt: Attempt) -> AttemptObservation | None:
         ref = attempt.ref
