@@ -9,6 +9,7 @@ from hypothesis import settings
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
+from tests.support.cluster import TestCluster, build_needed, running_cluster
 from tests.support.minio import Minio, running_minio
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.temporal import TemporalServer, running_temporal
@@ -16,6 +17,11 @@ from tests.support.temporal import TemporalServer, running_temporal
 # A slow machine must not fail a property, and a run in CI must be the same run when it is repeated.
 settings.register_profile("perdure", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("perdure")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Before any test's clock runs, make what takes minutes the first time."""
+    build_needed(session.config, session.items)
 
 
 @pytest.fixture(scope="session")
@@ -65,3 +71,17 @@ def database_url(request: pytest.FixtureRequest) -> str:
     """Runs the test twice: on an empty SQLite file and on an empty PostgreSQL database."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
+
+
+@pytest.fixture(scope="session")
+def kube_api() -> Iterator[TestCluster]:
+    """A real Kubernetes control plane with simulated nodes (marker `kube`); make a namespace of your own in it."""
+    with running_cluster(real=False) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="session")
+def kube_nodes() -> Iterator[TestCluster]:
+    """A real Kubernetes control plane with two real nodes (marker `pods`); make a namespace of your own in it."""
+    with running_cluster(real=True) as cluster:
+        yield cluster

@@ -55,6 +55,7 @@ def up(folder: Path, *, real: bool, say: Say = to_stderr) -> Cluster:
     """
     if real:
         machine.must_run_nodes()
+        layout.must_fit(folder)
         machine.install_packages(say)
     for name in needed_programs(real):
         tools.program(name, say)
@@ -97,7 +98,7 @@ def down(folder: Path, say: Say = to_stderr) -> None:
     with step(say, f"ending the cluster in {folder}"):
         nodes.stop(found, servers)
         for server in reversed(servers.all()):
-            servers.stop(server.name)
+            servers.stop(server.name, grace=1.0)  # what they would save goes with the folder
         network.stop(found)
         shutil.rmtree(found.folder)
 

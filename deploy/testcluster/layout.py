@@ -16,6 +16,8 @@ FILE = "cluster.json"
 PORTS = range(20000, 32000)
 SERVERS = ("etcd", "etcd-peer", "api", "controller-manager", "scheduler", "kwok")
 REAL_NODES = ("node-a", "node-b")
+# The kernel takes 107 characters for a socket's path; this is the longest that a kubelet appends.
+LONGEST_FOLDER = 107 - len("/node-a/kubelet/pod-resources/1234567890")
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,15 @@ def new(folder: Path) -> Layout:
         )
     tokens = {name: secrets.token_urlsafe(24) for name in ("admin", *REAL_NODES)}
     return Layout(folder.resolve(), secrets.token_hex(3), _free_block(), _free_ports(SERVERS), tokens)
+
+
+def must_fit(folder: Path) -> None:
+    """Raise ClusterError when a folder's path is too long for the sockets that kubelets make below it."""
+    length = len(str(folder.resolve()))
+    if length > LONGEST_FOLDER:
+        raise ClusterError(
+            f"{folder} has a path of {length} characters; sockets in it leave room for {LONGEST_FOLDER}: name another"
+        )
 
 
 def load(folder: Path) -> Layout:

@@ -1,4 +1,4 @@
-"""What real nodes need of this machine: root, Linux, and a few Debian packages."""
+"""What a cluster needs of this machine: Linux; and for real nodes also root and a few Debian packages."""
 
 import os
 import shutil
@@ -27,10 +27,15 @@ PACKAGES: Mapping[str, str] = {
 PATIENCE_SECONDS = 10
 
 
+def lacks_for_servers() -> str:
+    """Why this machine cannot run the control plane, with the remedy; empty when it can."""
+    return "" if sys.platform == "linux" else "the test cluster needs Linux; use a Linux machine or container"
+
+
 def lacks_for_nodes() -> str:
     """Why this machine cannot run real nodes, with the remedy; empty when it can (or can be made to)."""
-    if sys.platform != "linux":
-        return "real nodes need Linux; use a Linux machine or container"
+    if lacks := lacks_for_servers():
+        return lacks
     if os.geteuid() != 0:
         return "real nodes need root (namespaces, mounts, cgroups); run as root"
     missing = _missing()

@@ -33,6 +33,10 @@ def start(layout: Layout) -> None:
         _ip(*inside, "link", "set", interface, "up")
     _ip(*inside, "route", "add", "default", "via", layout.host_address)
     _ip("route", "add", layout.network, "via", layout.uplink_address, "dev", link)
+    # An address that no service has (yet) refuses at once. Else a first packet would go astray, and the kernel, which
+    # remembers where it sent that, would send every further try the same way.
+    refuse = ["iptables", "-w", "-A", "FORWARD", "-d", layout.service_network, "-j", "REJECT"]
+    _run([*enter(layout), *refuse])
     for name, value in SETTINGS.items():
         script = f"test ! -e /proc/sys/{name} || echo {value} > /proc/sys/{name}"
         _run([*enter(layout), "sh", "-c", script])

@@ -29,7 +29,7 @@ class Server:
 
     def alive(self) -> bool:
         _reap()
-        return _start_of(self.pid) == self.started
+        return start_of(self.pid) == self.started
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to this very process; one that is gone is no error."""
@@ -65,7 +65,7 @@ class Servers:
                 umask=umask,
             )
         _children.append(child)
-        started = _start_of(child.pid)
+        started = start_of(child.pid)
         if started is None:
             raise ClusterError(f"{name} ended at once; its last words:\n{self.last_words(name)}")
         server = Server(name, child.pid, started, tuple(command))
@@ -115,6 +115,15 @@ class Servers:
             return "(no log)"
 
 
+def start_of(pid: int) -> int | None:
+    """The start time of a living process; None for a zombie and for none."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return None if fields[0] in "ZX" else int(fields[19])
+
+
 def _gone_within(server: Server, seconds: float) -> bool:
     ends = time.monotonic() + seconds
     while server.alive():
@@ -126,12 +135,3 @@ def _gone_within(server: Server, seconds: float) -> bool:
 
 def _reap() -> None:
     _children[:] = [child for child in _children if child.poll() is None]
-
-
-def _start_of(pid: int) -> int | None:
-    """The start time of a living process; None for a zombie and for none."""
-    try:
-        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    except (FileNotFoundError, ProcessLookupError):
-        return None
-    return None if fields[0] in "ZX" else int(fields[19])

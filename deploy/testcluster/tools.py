@@ -6,7 +6,6 @@ import re
 import subprocess
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache as remembered
 from pathlib import Path
 
 from deploy.testcluster import cache, go
@@ -66,6 +65,7 @@ MODULES = (
     ),
     Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
     Module("coredns", {"coredns": "."}),
+    Module("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}),
     Module("minio", {"minio": "github.com/minio/minio"}),
     Module(
         "temporal",
@@ -103,7 +103,6 @@ def _module_of(name: str) -> Module:
     raise ClusterError(f"no such program: {name}; there are {', '.join(NAMES)}")
 
 
-@remembered
 def _home(module: Module) -> Path:
     """The cache folder of a module's programs; another source, toolchain or flag is another folder."""
     digest = hashlib.sha256("\0".join((go.version(), *module.flags)).encode())

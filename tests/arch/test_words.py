@@ -37,6 +37,8 @@ OTHER_NAMES = {
     "67e5a3025bc013d0",
     "30e26161cfe5b294",
 }
+# Says on a lesser machine what a test lacks; in CI such a skip fails the run.
+MAY_SKIP = Path("tests/support/lacking.py")
 NOT_PROSE = {".json", ".png", ".svg", ".txt"}
 
 
@@ -78,6 +80,7 @@ def test_no_test_is_skipped_or_expected_to_fail() -> None:
     found = [
         f"{path}:{node.lineno}: {node.attr}"
         for path in python_files("tests")
+        if path != MAY_SKIP
         for node in ast.walk(tree(path))
         if isinstance(node, ast.Attribute) and node.attr in forbidden and ast.unparse(node.value).startswith("pytest")
     ]
