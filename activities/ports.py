@@ -42,7 +42,7 @@ class UploadGrant(Wire):
     """Leave to store blobs by HTML form upload: POST to `url` with `fields`, a field `key`, and last the field `file`.
 
     `key` must begin with `prefix`, which is the store's own spelling of the prefix that was asked for; what follows is
-    the rest of the blob's key. The field `x-amz-meta-sha256` may be filled with the file's digest, which spares hashing.
+    the rest of the blob's key. The field `x-amz-meta-sha256` may hold the file's digest, which spares hashing.
     """
 
     url: str

@@ -51,20 +51,26 @@ class Keys:
 
     def seal(self, value: str, *place: str | int) -> Sealed:
         """Seal a value for the place that `place` names."""
+        return self.seal_bytes(value.encode(), *place)
+
+    def seal_bytes(self, value: bytes, *place: str | int) -> Sealed:
         nonce = secrets.token_bytes(NONCE_BYTES)
-        return Sealed(self.newest, nonce, self._keys[self.newest].encrypt(nonce, value.encode(), bind(*place)))
+        return Sealed(self.newest, nonce, self._keys[self.newest].encrypt(nonce, value, bind(*place)))
 
     def open(self, sealed: Sealed, *place: str | int) -> str:
         """The value. Raises PerdureError PD-3723 naming the key's id when it is not loaded or the bytes do not fit."""
+        return self.open_bytes(sealed, *place).decode()
+
+    def open_bytes(self, sealed: Sealed, *place: str | int) -> bytes:
+        """As `open`."""
         what = "/".join(str(part) for part in place)
         if sealed.key_id not in self._keys:
             loaded = ", ".join(self._keys)
             raise PerdureError("PD-3723", f"{what} was sealed with key {sealed.key_id}; loaded: {loaded}")
         try:
-            plain = self._keys[sealed.key_id].decrypt(sealed.nonce, sealed.ciphertext, bind(*place))
+            return self._keys[sealed.key_id].decrypt(sealed.nonce, sealed.ciphertext, bind(*place))
         except InvalidTag:
             raise PerdureError("PD-3723", f"{what} does not open with key {sealed.key_id}: it was changed") from None
-        return plain.decode()
 
 
 def bind(*place: str | int) -> bytes:
@@ -84,8 +90,17 @@ def load_keys(environment: Mapping[str, str], default_file: Path | None = None) 
     file = Path(environment[FROM_FILE]) if FROM_FILE in environment else default_file
     if file is None:
         raise PerdureError("PD-3724", f"neither {FROM_VALUE} nor {FROM_FILE} is set")
+    return read_key_file(file)
+
+
+def read_key_file(file: Path) -> Keys:
+    """Keys from a file that others cannot read. Raises PerdureError PD-3724.
+
+    A file of somebody else's may be readable by its group: so are secrets mounted into a pod that is not root.
+    """
     try:
-        if file.stat().st_mode & 0o077:
+        status = file.stat()
+        if status.st_mode & (0o077 if status.st_uid == os.geteuid() else 0o007):
             raise PerdureError("PD-3724", f"{file} can be read by others; it needs mode 0600")
         return _read_keys(file.read_text(), str(file))
     except OSError as error:

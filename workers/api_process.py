@@ -1,4 +1,4 @@
-"""The API process: puts the API together and serves it on the loopback interface."""
+"""The API process: puts the API together and serves it."""
 
 import asyncio
 import logging
@@ -15,18 +15,17 @@ import uvicorn
 from fastapi import FastAPI
 from sqlalchemy import Engine
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 
 from activities.adapters.local import LocalLogs
 from api.app import create_app
 from api.deps import ApiDeps
 from api.settings import ApiSettings, Limits
 from definitions.snapshot import SnapshotLimits
-from perdure.local.probes import NAMESPACE
 from store.engine import open_engine
 from store.sealing import load_keys
 from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
 from workers.cluster_asking import TemporalClusters
+from workers.engine import connect_engine
 from workers.objects import open_objects
 from workers.operator import TemporalJobOperator
 from workers.process import run
@@ -46,7 +45,7 @@ def main() -> NoReturn:
 async def serve(settings: Settings) -> None:
     """Answer requests until SIGTERM, then finish those under way and return."""
     _ignore_repeats()
-    listener = listen(settings.api_port)
+    listener = listen(settings.api_host, settings.api_port)
     async with application(settings) as app:
         server = uvicorn.Server(
             uvicorn.Config(
@@ -58,7 +57,7 @@ async def serve(settings: Settings) -> None:
                 timeout_graceful_shutdown=STREAMS_END_WITHIN,
             )
         )
-        log.info("serving on %s:%s", LOOPBACK, settings.api_port)
+        log.info("serving on %s:%s", settings.api_host, settings.api_port)
         await server.serve(sockets=[listener])
 
 
@@ -66,9 +65,7 @@ async def serve(settings: Settings) -> None:
 async def application(settings: Settings) -> AsyncIterator[FastAPI]:
     """The API with its real parts. It serves while the engine is away: what needs the engine says so."""
     engine = open_engine(settings.database, durable=settings.synchronous == "full")
-    client = await Client.connect(
-        settings.temporal_address, namespace=NAMESPACE, data_converter=pydantic_data_converter, lazy=True
-    )
+    client = await connect_engine(settings, lazy=True)
     try:
         yield create_app(dependencies(settings, engine, client))
     finally:
@@ -92,7 +89,7 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
             public_url=settings.api_url,
             dial_url=settings.dial_url,
             ui_url=settings.ui_url,
-            namespace=NAMESPACE,
+            namespace=settings.temporal_namespace,
             operating_tenant=settings.operating_tenant,
             default_cluster=settings.default_cluster,
             allowed_hosts=settings.allowed_hosts,
@@ -105,9 +102,10 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
     )
 
 
-def listen(port: int) -> socket.socket:
-    """A listening socket on the loopback interface, also while connections of an earlier process are closing down."""
-    return socket.create_server((LOOPBACK, port), backlog=BACKLOG, reuse_port=False)
+def listen(host: str, port: int) -> socket.socket:
+    """A listening socket, also while connections of an earlier process are closing down."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    return socket.create_server((host, port), family=family, backlog=BACKLOG, reuse_port=False)
 
 
 def _ignore_repeats() -> None:

@@ -11,18 +11,17 @@ from pathlib import Path
 from typing import NoReturn
 
 from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.runtime import PrometheusConfig, Runtime, TelemetryConfig
 from temporalio.service import RPCError
 
-from perdure.local.probes import NAMESPACE
 from workers import registry
+from workers.engine import connect_engine
 from workers.namespace import ensure_namespace
 from workers.parts import Loop, opened_parts
 from workers.pausing import pause
 from workers.process import run
 from workers.registry import Queue
-from workers.settings import LOOPBACK, Settings
+from workers.settings import Settings
 
 RETRY_PAUSE = 0.5
 log = logging.getLogger(__name__)
@@ -53,17 +52,12 @@ async def serve(settings: Settings) -> None:
 async def connect(settings: Settings, stop: asyncio.Event, metrics_port: int | None) -> Client | None:
     """A client of a namespace that is ready for jobs, however long the engine is away; None when asked to stop.
 
-    Its own numbers are served on `metrics_port` of the loopback interface, if one is given.
+    Its own numbers are served on `metrics_port`, if one is given.
     """
-    runtime = Runtime(telemetry=TelemetryConfig(metrics=_metrics(metrics_port)))
+    runtime = Runtime(telemetry=TelemetryConfig(metrics=_metrics(settings.metrics_host, metrics_port)))
     while not stop.is_set():
         try:
-            client = await Client.connect(
-                settings.temporal_address,
-                namespace=NAMESPACE,
-                data_converter=pydantic_data_converter,
-                runtime=runtime,
-            )
+            client = await connect_engine(settings, runtime=runtime)
             await ensure_namespace(client, settings.retention)
             return client
         except (RPCError, RuntimeError, TimeoutError) as error:  # RuntimeError: no connection
@@ -109,11 +103,11 @@ def _announced(ready: Path) -> Iterator[None]:
         ready.unlink(missing_ok=True)
 
 
-def _metrics(port: int | None) -> PrometheusConfig | None:
+def _metrics(host: str, port: int | None) -> PrometheusConfig | None:
     if port is None:
         return None
     return PrometheusConfig(
-        bind_address=f"{LOOPBACK}:{port}",
+        bind_address=f"{host}:{port}",
         counters_total_suffix=True,
         unit_suffix=True,
         durations_as_seconds=True,

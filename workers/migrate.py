@@ -11,6 +11,7 @@ from typing import NoReturn
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from definitions.errors import PerdureError
 from definitions.ids import DEFAULT_TENANT
 from definitions.principal import Role
 from store import migrate, sealing, tokens
@@ -35,13 +36,15 @@ def prepare(settings: Settings) -> None:
     sealing.load_keys(os.environ, settings.secrets_key_file)
     engine = open_engine(settings.database)
     try:
-        ensure_admin(engine, settings.admin_token_file, datetime.now(UTC))
+        ensure_admin(engine, settings.admin_file, datetime.now(UTC), given=settings.admin_token_file is not None)
     finally:
         engine.dispose()
 
 
-def ensure_admin(engine: Engine, file: Path, now: datetime) -> None:
+def ensure_admin(engine: Engine, file: Path, now: datetime, *, given: bool = False) -> None:
     """Let the key in `file` in as the default tenant's admin; make file and key where there is no usable one.
+
+    A file that was `given` by an operator is not ours to write: when it holds no usable key, PD-4103 is raised.
 
     The file is written before the row: a crash in between leaves a key that the next call lets in. A key that was
     revoked or is unreadable is replaced, and the admin keys of earlier files are revoked.
@@ -49,6 +52,8 @@ def ensure_admin(engine: Engine, file: Path, now: datetime) -> None:
     key = _read(file)
     with session(engine) as active:
         if key is None or not _usable(active, key, now):
+            if given:
+                raise PerdureError("PD-4103", f"{file} holds no key that lets an admin in", where=str(file))
             key = tokens.new_key()
             _write(file, key)
         row = tokens.ensure(active, key, DEFAULT_TENANT, ADMIN, Role.ADMIN, now)

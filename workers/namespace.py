@@ -8,8 +8,9 @@ from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.namespace.v1 import NamespaceConfig
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, UpdateNamespaceRequest
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, RegisterNamespaceRequest, UpdateNamespaceRequest
 from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode
 
 from definitions.search_attributes import ALL
 
@@ -24,23 +25,24 @@ async def ensure_namespace(client: Client, retention: timedelta) -> None:
     A short retention would let the engine forget ended jobs: their links die and their ids no longer keep a second
     start out. Raises RPCError when the engine refuses, TimeoutError when it agrees and does nothing.
     """
-    if await read_retention(client) != retention:
+    if not await _exists(client):
+        await _register(client, retention)
+    elif await read_retention(client) != retention:
         config = NamespaceConfig(workflow_execution_retention_ttl=_duration(retention))
         await client.workflow_service.update_namespace(
             UpdateNamespaceRequest(namespace=client.namespace, config=config)
         )
         log.info("retention of namespace %s set to %s", client.namespace, retention)
-    missing = await _missing(client)
-    if missing:
+    if missing := await missing_attributes(client):
         keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
         await client.operator_service.add_search_attributes(
             AddSearchAttributesRequest(
                 namespace=client.namespace, search_attributes=dict.fromkeys(sorted(missing), keyword)
             )
         )
-    # Both are cached inside the engine: a start that names a new attribute is refused until the cache is renewed.
+    # All are cached inside the engine: a start that names a new attribute is refused until the cache is renewed.
     async with asyncio.timeout(WITHIN):
-        while await read_retention(client) != retention or await _missing(client):  # noqa: ASYNC110 - a remote fact
+        while await read_retention(client) != retention or await missing_attributes(client):  # noqa: ASYNC110 - a remote fact
             await asyncio.sleep(PAUSE)
 
 
@@ -51,11 +53,40 @@ async def read_retention(client: Client) -> timedelta:
     return found
 
 
-async def _missing(client: Client) -> set[str]:
+async def missing_attributes(client: Client) -> set[str]:
+    """Names of our search attributes that the namespace does not have."""
     listed = await client.operator_service.list_search_attributes(
         ListSearchAttributesRequest(namespace=client.namespace)
     )
     return {key.name for key in ALL} - set(listed.custom_attributes)
+
+
+async def _exists(client: Client) -> bool:
+    try:
+        await read_retention(client)
+    except RPCError as error:
+        if error.status is not RPCStatusCode.NOT_FOUND:
+            raise
+        return False
+    return True
+
+
+async def _register(client: Client, retention: timedelta) -> None:
+    """Make the namespace. The engine's own parts learn of it within seconds; until then they refuse calls."""
+    request = RegisterNamespaceRequest(
+        namespace=client.namespace,
+        description="Jobs of Perdure",
+        workflow_execution_retention_period=_duration(retention),
+    )
+    try:
+        await client.workflow_service.register_namespace(request)
+        log.info("namespace %s made", client.namespace)
+    except RPCError as error:
+        if error.status is not RPCStatusCode.ALREADY_EXISTS:  # another worker was faster
+            raise
+    async with asyncio.timeout(WITHIN):
+        while not await _exists(client):  # noqa: ASYNC110 - a remote fact
+            await asyncio.sleep(PAUSE)
 
 
 def _duration(value: timedelta) -> Duration:

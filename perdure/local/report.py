@@ -21,7 +21,7 @@ def describe(home: Home) -> dict[str, Any]:
         "running": running,
         "phase": str(record.phase) if record and running else str(Phase.STOPPED),
         "api": ports.api_url if running else None,
-        "ui": ports.ui_url if running else None,
+        "ui": record.ui_url if record and running else None,
         "processes": _processes(record, running) if record and (running or lock.is_held(home.lock)) else [],
     }
 

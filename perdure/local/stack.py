@@ -16,21 +16,33 @@ BOOT = Path(_boot.__file__)
 LEFT_OUT = ("TEMPORAL_", "PYTHON", "PERDURE_API_KEY")
 
 
-def children(home: Home, ports: Ports) -> tuple[ChildSpec, ...]:
+ENGINE_VARIABLE = "PERDURE_TEMPORAL_ADDRESS"  # set: others look after the engine
+DATABASE_VARIABLE = "PERDURE_DATABASE_URL"
+MODULES = {
+    "api": "workers.api_process",
+    "worker": "workers.control",
+    "cluster-worker": "workers.cluster_worker",
+    "migrate": "workers.migrate",
+}
+SHARED_BY = {name: (DATABASE_VARIABLE, ENGINE_VARIABLE) for name in MODULES} | {"migrate": (DATABASE_VARIABLE,)}
+
+
+def children(home: Home, ports: Ports, *, own_engine: bool = True) -> tuple[ChildSpec, ...]:
     """In the order in which they stop: who writes into others first."""
-    return (
+    specs = (
         ChildSpec("migrate", "workers.migrate", ready=lambda pid: False, grace=10, once=True),
         ChildSpec("api", "workers.api_process", probes.api(ports), grace=15),
         ChildSpec("worker", "workers.control", probes.worker(home.worker_ready), grace=40),
         ChildSpec("temporal", "workers.temporal_server", probes.engine(ports), grace=20),
     )
+    return specs if own_engine else specs[:-1]
 
 
 def spawner(
     home: Home, ports: Ports, lock: int, environ: Mapping[str, str]
 ) -> "Callable[[ChildSpec], subprocess.Popen[bytes]]":
     """How a child is started: isolated, in a session of its own, holding the lock, bound to this process's life."""
-    environment = {name: value for name, value in environ.items() if not name.startswith(LEFT_OUT)}
+    environment = environment_of(environ)
     environment |= ports.environment() | {HOME_VARIABLE: str(home.root), _boot.LOCK_VARIABLE: str(lock)}
 
     def spawn(spec: ChildSpec) -> "subprocess.Popen[bytes]":
@@ -50,6 +62,11 @@ def spawner(
             )
 
     return spawn
+
+
+def environment_of(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a process of the control plane gets of our environment."""
+    return {name: value for name, value in environ.items() if not name.startswith(LEFT_OUT)}
 
 
 def boot_command() -> list[str]:

@@ -55,6 +55,11 @@ class State:
     since: str
     processes: tuple[ProcessState, ...]
 
+    @property
+    def ui_url(self) -> str | None:
+        """Where the engine's Web UI is, when the engine is one of the processes."""
+        return self.ports.ui_url if any(process.name == "temporal" for process in self.processes) else None
+
 
 def write(home: Home, state: State) -> None:
     """Replace the record. Readers see the old one or the new one, never half of one."""

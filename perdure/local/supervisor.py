@@ -30,12 +30,15 @@ class Supervisor:
         me: Process,
         spawn: "Callable[[ChildSpec], subprocess.Popen[bytes]]",
         on_change: Callable[[State], None],
+        *,
+        own_engine: bool = True,
     ) -> None:
         self._home = home
         self._ports = ports
         self._me = me
         self._on_change = on_change
-        self._children = [Child(spec, spawn, time.monotonic, random.random) for spec in children(home, ports)]
+        specs = children(home, ports, own_engine=own_engine)
+        self._children = [Child(spec, spawn, time.monotonic, random.random) for spec in specs]
         self._phase = Phase.STARTING
         self._since = state.now()
         self._written: State | None = None
@@ -108,7 +111,7 @@ class Supervisor:
         # A full disk must not end the control plane: the record is written again at the next turn.
         with contextlib.suppress(OSError):
             if current.phase is Phase.READY:
-                state.replace(self._home.endpoint, {"api": self._ports.api_url, "ui": self._ports.ui_url})
+                state.replace(self._home.endpoint, {"api": self._ports.api_url, "ui": current.ui_url})
             state.write(self._home, current)
             self._written = current
         self._on_change(current)

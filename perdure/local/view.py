@@ -38,8 +38,8 @@ def table(processes: list[dict[str, Any]]) -> Table:
     return drawn
 
 
-def links(api: str, ui: str) -> Text:
-    return Text(f"API      {api} (documentation: {api}/docs)\nWeb UI   {ui}")
+def links(api: str, ui: str | None) -> Text:
+    return Text(f"API      {api} (documentation: {api}/docs)" + (f"\nWeb UI   {ui}" if ui else ""))
 
 
 def _screen(state: State) -> RenderableType:
@@ -56,11 +56,12 @@ def _screen(state: State) -> RenderableType:
     head = Text.assemble("Perdure is ", (str(state.phase), COLOURS.get(state.phase, "")))
     if state.phase in (Phase.READY, Phase.DEGRADED):
         foot = Text("Ctrl-C stops the control plane; jobs go on.", "dim")
-        return Group(head, links(state.ports.api_url, state.ports.ui_url), table(rows), foot)
+        return Group(head, links(state.ports.api_url, state.ui_url), table(rows), foot)
     return Group(head, table(rows))
 
 
 def _line(state: State) -> str:
     parts = ", ".join(f"{part.name} {part.state}" for part in state.processes)
-    where = f" at {state.ports.api_url}, Web UI {state.ports.ui_url}" if state.phase is Phase.READY else ""
+    ui = f", Web UI {state.ui_url}" if state.ui_url else ""
+    where = f" at {state.ports.api_url}{ui}" if state.phase is Phase.READY else ""
     return f"{state.since} {state.phase}{where}: {parts}"

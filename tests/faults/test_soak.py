@@ -29,20 +29,24 @@ pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
 
 
 def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path) -> None:
-    auditor = Auditor(tmp_path / "marks")
     with running_stack(tmp_path / "home", PERDURE_HEARTBEAT="3s") as stack:
-        killer = Killer(stack, auditor, SEED, PAUSE, most=JOBS // 10)
-        killer.start()
-        with ThreadPoolExecutor(AT_ONCE) as pool:
-            ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans()))
-        killer.done.set()
-        killer.join(60)
-        print(json.dumps({"seed": SEED, "jobs": JOBS, "kills": killer.kills, "in": killer.by_phase()}))
-        assert killer.error is None, killer.error
-        audit(stack, auditor, ended)
-        least = min(LEAST_KILLS, JOBS // 40)
-        assert all(killer.kills[victim] >= least for victim in VICTIMS), killer.kills
-        assert {"Pending", "Starting", "Running"} <= set(killer.by_phase()), killer.by_phase()
+        soak(stack, Auditor(tmp_path / "marks"))
+
+
+def soak(stack: Stack, auditor: Auditor) -> None:
+    """Run the jobs while the killer kills; then count."""
+    killer = Killer(stack, auditor, SEED, PAUSE, most=JOBS // 10)
+    killer.start()
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans()))
+    killer.done.set()
+    killer.join(60)
+    print(json.dumps({"seed": SEED, "jobs": JOBS, "kills": killer.kills, "in": killer.by_phase()}))
+    assert killer.error is None, killer.error
+    audit(stack, auditor, ended)
+    least = min(LEAST_KILLS, JOBS // 40)
+    assert all(killer.kills[victim] >= least for victim in VICTIMS), killer.kills
+    assert {"Pending", "Starting", "Running"} <= set(killer.by_phase()), killer.by_phase()
 
 
 def plans() -> list[tuple[str, int, tuple[str, ...]]]:
@@ -81,7 +85,7 @@ def audit(stack: Stack, auditor: Auditor, ended: list[tuple[str, str, int]]) -> 
 
 
 async def workflow_statuses(stack: Stack) -> dict[str, WorkflowExecutionStatus | None]:
-    client = await Client.connect(stack.temporal_address)
+    client = await Client.connect(stack.temporal_address, namespace=stack.namespace)
     found: dict[str, WorkflowExecutionStatus | None] = {}
     async for entry in client.list_workflows():
         assert entry.id not in found, f"{entry.id} ran twice"

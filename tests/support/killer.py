@@ -2,9 +2,7 @@
 
 import json
 import random
-import sqlite3
 from collections import Counter
-from pathlib import Path
 from threading import Event, Thread
 
 import psutil
@@ -94,13 +92,5 @@ class Killer(Thread):
         return found
 
     def _phases(self) -> set[str]:
-        """Phases in which jobs are at this moment, straight from the file: the API may be the one that is dead."""
-        return read_phases(self._stack.home / "control.db") - {"Succeeded"}
-
-
-def read_phases(database: Path) -> set[str]:
-    connection = sqlite3.connect(f"file:{database}?mode=ro", uri=True, timeout=10)
-    try:
-        return {str(row[0]) for row in connection.execute("SELECT DISTINCT phase FROM jobs")}
-    finally:
-        connection.close()
+        """Phases in which jobs are at this moment, straight from the database: the API may be the one that is dead."""
+        return self._stack.phases() - {"Succeeded"}

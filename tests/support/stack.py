@@ -2,13 +2,14 @@
 
 import json
 import os
+import sqlite3
 import subprocess
 import sys
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 import psutil
@@ -39,6 +40,10 @@ class Stack:
             "NO_COLOR": "1",
             **environment,
         }
+
+    @property
+    def namespace(self) -> str:
+        return "default"
 
     @property
     def temporal_address(self) -> str:
@@ -84,6 +89,14 @@ class Stack:
             return bool(json.loads((self.home / "state.json").read_text())["phase"] == "ready")
         except FileNotFoundError:
             return False
+
+    def phases(self) -> set[str]:
+        """The phases in which jobs are, straight from the database."""
+        connection = sqlite3.connect(f"file:{self.home / 'control.db'}?mode=ro", uri=True, timeout=10)
+        try:
+            return {str(row[0]) for row in connection.execute("SELECT DISTINCT phase FROM jobs")}
+        finally:
+            connection.close()
 
     def client(self) -> httpx.Client:
         token = (self.home / "admin.token").read_text().strip()
@@ -160,6 +173,9 @@ class Stack:
         wait_until_gone(self.everything(), seconds)
 
 
+AnyStack = TypeVar("AnyStack", bound=Stack)
+
+
 def base_environment() -> dict[str, Any]:
     return {"baseEnv": {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}}
 
@@ -167,7 +183,13 @@ def base_environment() -> dict[str, Any]:
 @contextmanager
 def running_stack(home: Path, **environment: str) -> Iterator[Stack]:
     """`perdure up --detach`, and `perdure down` on leaving; its logs are shown when a test fails."""
-    stack = Stack(home, **environment)
+    with running(Stack(home, **environment)) as stack:
+        yield stack
+
+
+@contextmanager
+def running(stack: AnyStack) -> Iterator[AnyStack]:
+    """The same for a stack that was made before."""
     stack.up()
     try:
         yield stack

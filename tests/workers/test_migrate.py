@@ -43,7 +43,7 @@ def live_keys(engine: Engine) -> int:
 
 
 def key_in(home: Settings) -> str:
-    return home.admin_token_file.read_text().strip()
+    return home.admin_file.read_text().strip()
 
 
 def test_a_first_start_makes_private_files_and_an_admin_of_the_default_tenant(home: Settings, engine: Engine) -> None:
@@ -61,8 +61,8 @@ def test_a_later_start_changes_nothing(home: Settings, engine: Engine) -> None:
 
 
 def test_a_key_whose_row_was_never_written_is_let_in(home: Settings, engine: Engine) -> None:
-    home.admin_token_file.write_text(tokens.new_key() + "\n")
-    ensure_admin(engine, home.admin_token_file, NOW)
+    home.admin_file.write_text(tokens.new_key() + "\n")
+    ensure_admin(engine, home.admin_file, NOW)
     assert who(engine, key_in(home)) is not None
     assert live_keys(engine) == 1
 
@@ -73,13 +73,13 @@ def test_a_missing_or_damaged_file_is_replaced_and_its_key_revoked(
 ) -> None:
     before = key_in(home)
     if content is None:
-        home.admin_token_file.unlink()
+        home.admin_file.unlink()
     else:
-        home.admin_token_file.write_bytes(content.encode(errors="surrogateescape"))
-    ensure_admin(engine, home.admin_token_file, NOW)
+        home.admin_file.write_bytes(content.encode(errors="surrogateescape"))
+    ensure_admin(engine, home.admin_file, NOW)
     assert who(engine, before) is None
     assert who(engine, key_in(home)) is not None
-    assert home.admin_token_file.stat().st_mode & 0o777 == 0o600
+    assert home.admin_file.stat().st_mode & 0o777 == 0o600
 
 
 def test_a_key_that_was_revoked_is_replaced(home: Settings, engine: Engine) -> None:
@@ -88,7 +88,7 @@ def test_a_key_that_was_revoked_is_replaced(home: Settings, engine: Engine) -> N
         row = tokens.find(active, before, NOW)
         assert row is not None
         tokens.revoke(active, "default", row.id, NOW)
-    ensure_admin(engine, home.admin_token_file, NOW)
+    ensure_admin(engine, home.admin_file, NOW)
     assert key_in(home) != before
     assert who(engine, key_in(home)) is not None
 
@@ -96,8 +96,8 @@ def test_a_key_that_was_revoked_is_replaced(home: Settings, engine: Engine) -> N
 def test_keys_of_other_principals_stay(home: Settings, engine: Engine) -> None:
     with session(engine) as active:
         _, key = tokens.create(active, "default", "ada", Role.MEMBER, NOW)
-    home.admin_token_file.unlink()
-    ensure_admin(engine, home.admin_token_file, NOW)
+    home.admin_file.unlink()
+    ensure_admin(engine, home.admin_file, NOW)
     assert who(engine, key) is not None
 
 

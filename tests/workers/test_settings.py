@@ -34,5 +34,5 @@ def test_all_faulty_variables_are_named_at_once(monkeypatch: pytest.MonkeyPatch)
 def test_paths_and_addresses_follow_from_home_and_ports(tmp_path: Path) -> None:
     found = Settings(home=tmp_path, temporal_port=7300, public_url="https://gpu.example/")
     assert found.database == f"sqlite:///{tmp_path}/control.db"
-    assert (found.temporal_address, found.api_url) == ("127.0.0.1:7300", "https://gpu.example")
+    assert (found.engine_address, found.api_url) == ("127.0.0.1:7300", "https://gpu.example")
     assert found.ui_url == "http://127.0.0.1:8233"

@@ -41,7 +41,7 @@ class Scene:
         self.scripts = {"migrate": MIGRATE, "api": PART, "worker": PART, "temporal": PART}
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
         self.seen: list[State] = []
-        monkeypatch.setattr("perdure.local.supervisor.children", lambda home, ports: self._specs())
+        monkeypatch.setattr("perdure.local.supervisor.children", lambda home, ports, own_engine: self._specs())
 
     def run(self, on_change: Callable[[State], None]) -> bool:
         me = identify(os.getpid())

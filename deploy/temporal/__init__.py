@@ -1,0 +1,1 @@
+"""A production workflow engine: the configuration of its server for PostgreSQL, with or without TLS."""

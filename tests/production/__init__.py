@@ -1,0 +1,1 @@
+"""The production pair: a real engine server on PostgreSQL, with objects in a bucket."""
