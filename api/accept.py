@@ -56,6 +56,7 @@ def planned(caller: Caller, session: Session, job: Prepared) -> Plan:
         job.job,
         job.document,
         job.warnings,
+        job.place,
         template=f"{job.template[0]}@{job.template[1]}" if job.template else None,
         snapshot_bytes=stored.bytes if stored else None,
         snapshot_files=stored.files if stored else None,
@@ -92,7 +93,7 @@ def cloned(caller: Caller, session: Session, row: JobRow, body: CloneJob) -> Rep
         document = merged(document, source)
     if body.name is not None:
         document = merged(document, {"metadata": {"name": body.name}})
-    job = job_from_data(document)
+    job = job_from_data(document, cluster=caller.deps.settings.default_cluster)
     caller.require(Action.CREATE, ResourceKind.JOB, project=job.metadata.project)
     submission = JobSubmission.model_validate(row.submission)
     return accepted(caller, accept(caller, session, complete(caller, session, job, submission), cloned_from=row.id))

@@ -9,9 +9,9 @@ from api.access import Caller
 from api.ports import ClusterSilent, EngineAway
 from definitions import documents
 from definitions.api_clusters import ClusterCheck, ClusterNode, ClusterView, FindingView, NodeJob, PutCluster, TaintView
-from definitions.cluster import LOCAL_CLUSTER, ClusterReport, NodeView
+from definitions.cluster import ClusterReport, ClusterSettings, NodeView
 from definitions.cluster_calls import Answer, Ask, ClusterCall
-from definitions.cluster_document import Cluster
+from definitions.cluster_document import Cluster, settings_of
 from definitions.errors import PerdureError
 from definitions.principal import ResourceKind
 from policies.clusters import silence
@@ -41,19 +41,12 @@ def etag(row: ClusterRow) -> str:
     return f'"{row.generation}"'
 
 
-def check_known(session: Session, name: str, where: str) -> ClusterRow | None:
-    """The cluster that a job names; None for this machine. Raises PD-2101 listing those there are."""
-    if name == LOCAL_CLUSTER:
-        return None
-    row = clusters.get(session, name)
-    if row is None:
-        there = ", ".join([LOCAL_CLUSTER, *clusters.names(session)])
-        raise PerdureError("PD-2101", f"there is no cluster {name!r}; there are: {there}", where=where)
-    return row
+def settings_of_row(row: ClusterRow) -> ClusterSettings:
+    return settings_of(Cluster.model_validate(row.document))
 
 
-def warning_of(row: ClusterRow | None, now: datetime) -> tuple[str, ...]:
-    """What to mind about the cluster of a job that is submitted now."""
+def warnings_of(row: ClusterRow | None, now: datetime) -> tuple[str, ...]:
+    """What to mind about the cluster of a job now; None is this machine."""
     note = silence(row.name, row.worker_seen_at, now) if row is not None else None
     return (note,) if note else ()
 

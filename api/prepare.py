@@ -6,8 +6,10 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from api.access import Caller
+from api.clusters import settings_of_row, warnings_of
 from definitions import documents
 from definitions.api_submit import Submission, SubmitJob, TemplateUse
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.job import Job
 from definitions.job_document import document_of, named
@@ -16,6 +18,7 @@ from definitions.refusals import refused_fields
 from definitions.spec_errors import raise_issues
 from definitions.submission import GitFacts, JobSubmission
 from definitions.template import Template, render
+from policies.cluster_place import Place, place_of
 from policies.job_settle import settle
 from store import intake, secrets, snapshots, templates
 from store.errors import SnapshotMissing
@@ -29,6 +32,7 @@ class Prepared:
     document: dict[str, Any]
     submission: JobSubmission
     warnings: tuple[str, ...]
+    place: Place
     template: tuple[str, int] | None = None
 
     @property
@@ -40,18 +44,19 @@ class Prepared:
         return self.job.metadata.project
 
 
-def read_job(body: SubmitJob) -> Job | TemplateUse:
+def read_job(caller: Caller, body: SubmitJob) -> Job | TemplateUse:
     """Parse what does not need the store. Raises SpecError with every fault and its place."""
+    cluster = caller.deps.settings.default_cluster
     if body.template is not None:
         return body.template
     source = body.source or "document"
     if body.text is not None:
-        return documents.parse_job(body.text, source)
-    return job_from_data(body.document, body.source or "")
+        return documents.parse_job(body.text, source, cluster=cluster)
+    return job_from_data(body.document, body.source or "", cluster)
 
 
-def job_from_data(data: object, source: str = "") -> Job:
-    found = documents.from_data(data, source=source)
+def job_from_data(data: object, source: str = "", cluster: str = LOCAL_CLUSTER) -> Job:
+    found = documents.from_data(data, source=source, cluster=cluster)
     if not isinstance(found, Job):
         raise PerdureError("PD-2022", f"one Job is expected, and it is a {found.kind}", where="document.kind")
     return found
@@ -98,6 +103,8 @@ def complete(
     job, seed = intake.found_source(session, caller.tenant, job)
     submission = submission.model_copy(update={"seed_checkpoint": seed})
     settled = settle(job, submission, open_snapshot=open_snapshot)
+    row = intake.found_cluster(session, settled.job)
+    place = place_of(settled.job.spec, settings_of_row(row) if row else None)
     if uploaded:
         _check_snapshot(session, caller.tenant, settled.job)
     _check_secrets(session, caller.tenant, settled.job)
@@ -105,7 +112,8 @@ def complete(
         job=settled.job,
         document=document_of(settled.job),
         submission=submission,
-        warnings=settled.warnings,
+        warnings=(*settled.warnings, *warnings_of(row, caller.deps.now())),
+        place=place,
         template=template,
     )
 
@@ -135,7 +143,8 @@ def _rendered(caller: Caller, session: Session, use: TemplateUse) -> tuple[Job, 
     row = templates.get(session, caller.tenant, caller.project, use.name, use.version)
     if row is None:
         raise caller.missing(ResourceKind.TEMPLATE, use.name if use.version is None else f"{use.name}@{use.version}")
-    job = render(Template.model_validate(row.document), use.values)
+    cluster = caller.deps.settings.default_cluster
+    job = render(Template.model_validate(row.document), use.values, cluster)
     raise_issues(refused_fields(job.spec))
     return job, (row.name, row.version)
 

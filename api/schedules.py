@@ -31,7 +31,7 @@ def prepare_schedule(
 
     `uploaded` False: a client looks before it uploads, and the snapshot need not be there yet.
     """
-    schedule = _parsed(body)
+    schedule = _parsed(body, caller.deps.settings.default_cluster)
     submission = submission_of(body.submission)
     metadata = schedule.metadata
     if "project" not in metadata.model_fields_set:
@@ -88,10 +88,10 @@ def schedule_view(
     )
 
 
-def _parsed(body: CreateSchedule) -> Schedule:
+def _parsed(body: CreateSchedule, cluster: str) -> Schedule:
     if body.text is not None:
-        return documents.parse_one(body.text, body.source or "document", Schedule)
-    found = documents.from_data(body.document, source=body.source or "")
+        return documents.parse_one(body.text, body.source or "document", Schedule, cluster=cluster)
+    found = documents.from_data(body.document, source=body.source or "", cluster=cluster)
     if not isinstance(found, Schedule):
         raise PerdureError("PD-2022", f"one Schedule is expected, and it is a {found.kind}", where="document.kind")
     return found

@@ -50,6 +50,7 @@ def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True) -> JobVi
         attempt=row.attempt,
         attempts=row.attempt,  # attempts are numbered from 1 without gaps
         exit_code=row.exit_code,
+        cluster=row.cluster,
         nodes=row.nodes,
         ranks=row.ranks,
         gpus=row.gpus,

@@ -1,17 +1,24 @@
 """Why a job is where it is, from what was stored with the decision."""
 
+from datetime import datetime
+
 from sqlalchemy.orm import Session
 
-from definitions.api_jobs import Why
+from api.clusters import warnings_of
+from definitions.api_jobs import RankPlace, Why
+from definitions.attempt import RankEvidence, RankState
+from definitions.cluster import LOCAL_CLUSTER
 from policies.advice import advice
-from store import attempts, events
-from store.tables import JobRow
+from store import attempts, clusters, events
+from store.tables import AttemptRow, JobRow
 
 LOOKED_AT = 50  # events; the last change of phase is among them
+RANKS_SHOWN = 32
 
 
-def explain(session: Session, job: JobRow) -> Why:
+def explain(session: Session, job: JobRow, now: datetime) -> Why:
     """The stored reason with its evidence. Nothing is worked out here but which advice belongs to the class."""
+    cluster = None if job.cluster == LOCAL_CLUSTER else clusters.get(session, job.cluster)
     newest = attempts.newest(session, job.tenant, job.project, job.id)
     told = job.failure is not None
     changed = [
@@ -33,4 +40,18 @@ def explain(session: Session, job: JobRow) -> Why:
         last_lines=newest.last_lines if newest and told else [],
         help=[line.replace("JOB", job.name) for line in advice(job.phase, job.failure)],
         next_at=job.wake_at,
+        cluster=job.cluster,
+        ranks=_places(newest) if newest is not None and job.cluster != LOCAL_CLUSTER else [],
+        warnings=[] if job.phase.is_final else list(warnings_of(cluster, now)),
     )
+
+
+def _places(attempt: AttemptRow) -> list[RankPlace]:
+    """Ranks of an attempt that has not ended, those that wait first."""
+    if attempt.ended_at is not None:
+        return []
+    seen = [RankEvidence.model_validate(rank) for rank in attempt.ranks]
+    seen.sort(key=lambda rank: (rank.state is not RankState.WAITING, rank.rank))
+    return [
+        RankPlace(rank=rank.rank, node=rank.node, state=rank.state, note=rank.detail) for rank in seen[:RANKS_SHOWN]
+    ]

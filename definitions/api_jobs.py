@@ -8,6 +8,7 @@ from pydantic import Field
 
 from definitions.api_base import Document, Page, View, doc
 from definitions.api_submit import Change, GitState
+from definitions.attempt import RankState
 from definitions.facts import Verb
 from definitions.states import FailureClass, Mode, Phase
 
@@ -58,6 +59,7 @@ class JobView(View):
     attempt: Annotated[int, doc("Number of the current or last attempt; 0 before the first.", 1)] = 0
     attempts: Annotated[int, doc("How many attempts there have been.", 1)] = 0
     exit_code: Annotated[int | None, doc("Exit code of the first failing rank, or 0; null when not known.", 0)] = None
+    cluster: Annotated[str, doc("Where it runs; `local` is the control plane's own machine.", "local")]
     nodes: Annotated[int, doc("Nodes.", 2)]
     ranks: Annotated[int, doc("Processes started together.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)] = 0
@@ -109,6 +111,15 @@ class Operation(View):
     message: Annotated[str, doc("What happens next.", "SIGTERM sent; SIGKILL after 30s")]
 
 
+class RankPlace(View):
+    """A rank that has not ended: where its pod is, and what holds it up."""
+
+    rank: Annotated[int, doc("0 to ranks - 1.", 0)]
+    node: Annotated[str, doc("Node of its pod; empty while it has none.", "gpu-7")] = ""
+    state: Annotated[RankState, doc("Where it is.", "waiting")]
+    note: Annotated[str, doc("The cluster's own words.", "0/8 nodes are available: 8 Insufficient cpu.")] = ""
+
+
 class Why(View):
     """Why a job is where it is: the reason stored with the decision, never worked out afterwards."""
 
@@ -125,3 +136,8 @@ class Why(View):
     last_lines: Annotated[list[str], doc("Last lines of its log.", ["ValueError: bad shape"])] = []
     help: Annotated[list[str], doc("What would help.", ["Correct the program and submit it again."])] = []
     next_at: Annotated[datetime | None, doc("When the next attempt begins, while backing off.", TIME)] = None
+    cluster: Annotated[str, doc("Where it runs.", "north-1")]
+    ranks: Annotated[
+        list[RankPlace], Field(description="On a cluster: ranks as last seen, those that wait first, 32 at most.")
+    ] = []
+    warnings: Annotated[list[str], doc("What to mind about its cluster.", [])] = []

@@ -123,6 +123,9 @@ class Plan(View):
     mode: Annotated[Mode, doc("Batch jobs end; services do not.", "batch")]
     document: Annotated[Document, doc("The document with all defaults filled in.", {"kind": "Job"})]
     command: Annotated[list[str], doc("What every rank runs.", ["python", "train.py"])]
+    cluster: Annotated[str, doc("Where it would run; `local` is the control plane's own machine.", "north-1")]
+    image: Annotated[str | None, doc("Image of its pods.", "registry.example.org/train:1")] = None
+    volumes: Annotated[list[str], doc("Volumes of its pods.", ["run folder: 10Gi of the default class"])] = []
     nodes: Annotated[int, doc("Nodes asked for.", 2)]
     ranks: Annotated[int, doc("Processes started together, or not at all.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)]

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.cluster_document import Cluster
 from definitions.job import Job
 from definitions.refusals import refused_fields
@@ -17,7 +18,7 @@ from definitions.secret import Secret
 from definitions.spec_errors import SpecError, SpecIssue, did_you_mean, in_order, raise_issues
 from definitions.spec_types import not_text, yaml_text
 from definitions.spec_validation import check
-from definitions.template import Template, template_issues
+from definitions.template import Template, on_cluster, template_issues
 from definitions.yaml_loader import Document, read
 from definitions.yaml_nodes import Scalar, locate
 
@@ -32,27 +33,30 @@ KINDS: dict[str, type[BaseModel]] = {
 }
 
 
-def parse(text: str | bytes, *, source: str, served_only: bool = True) -> list[AnyKind]:
+def parse(text: str | bytes, *, source: str, served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> list[AnyKind]:
     """Read every document of a text. Raises SpecError with every fault of all of them.
 
-    With `served_only` (the default) fields that nothing here would act on are faults too.
+    With `served_only` (the default) fields that nothing here would act on are faults too. `cluster`: where jobs run
+    that name none; what may be set depends on that.
     """
     documents = read(text, source=source)
     if not documents:
         raise _none_there(source)
-    found = [_parsed(document, served_only) for document in documents]
+    found = [_parsed(document, served_only, cluster) for document in documents]
     raise_issues([issue for _, issues in found for issue in issues])
     return [kind for kind, _ in found if kind is not None]
 
 
-def parse_job(text: str | bytes, source: str, *, served_only: bool = True) -> Job:
+def parse_job(text: str | bytes, source: str, *, served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> Job:
     """Read the one Job of a text. Raises SpecError."""
-    return parse_one(text, source, Job, served_only=served_only)
+    return parse_one(text, source, Job, served_only=served_only, cluster=cluster)
 
 
-def parse_one(text: str | bytes, source: str, kind: type[M], *, served_only: bool = True) -> M:
+def parse_one(
+    text: str | bytes, source: str, kind: type[M], *, served_only: bool = True, cluster: str = LOCAL_CLUSTER
+) -> M:
     """Read the one document of a text, of the kind that is asked for. Raises SpecError."""
-    found = parse(text, source=source, served_only=served_only)
+    found = parse(text, source=source, served_only=served_only, cluster=cluster)
     if len(found) == 1 and isinstance(found[0], kind):
         return found[0]
     what = f"it is a {found[0].kind}" if len(found) == 1 else f"it holds {len(found)} documents"
@@ -61,27 +65,41 @@ def parse_one(text: str | bytes, source: str, kind: type[M], *, served_only: boo
     raise SpecError([SpecIssue(code="PD-1012", what=what, fix=fix, source=source)])
 
 
-def from_data(data: object, *, source: str = "", served_only: bool = True) -> AnyKind:
+def from_data(data: object, *, source: str = "", served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> AnyKind:
     """Check a document that is data already. Raises SpecError, with the field as place of each fault."""
-    kind, issues = _checked(data, served_only)
+    kind, issues = _checked(data, served_only, cluster)
     raise_issues([issue.model_copy(update={"source": source}) for issue in issues])
     assert kind is not None
     return kind
 
 
-def _parsed(document: Document, served_only: bool) -> tuple[AnyKind | None, list[SpecIssue]]:
-    kind, issues = _checked(document.data, served_only, hide=document.source.quiet)
+def _parsed(document: Document, served_only: bool, cluster: str) -> tuple[AnyKind | None, list[SpecIssue]]:
+    kind, issues = _checked(document.data, served_only, cluster, hide=document.source.quiet)
     return kind, in_order([*document.issues, *(_placed(issue, document) for issue in issues)])
 
 
-def _checked(data: object, served_only: bool, *, hide: bool = False) -> tuple[AnyKind | None, list[SpecIssue]]:
+def _checked(
+    data: object, served_only: bool, cluster: str, *, hide: bool = False
+) -> tuple[AnyKind | None, list[SpecIssue]]:
     model = _model_of(data)
     if isinstance(model, SpecIssue):
         return None, [model]
-    kind, issues = check(model, data, hide=hide or model is Secret)
+    kind, issues = check(model, _placed_on(data, model, cluster), hide=hide or model is Secret)
     if not isinstance(kind, AnyKind):
         return None, issues
-    return kind, _beyond_fields(kind, served_only)
+    return kind, _beyond_fields(kind, served_only, cluster)
+
+
+def _placed_on(data: object, model: type[BaseModel], cluster: str) -> object:
+    """The data of a job that names no cluster with the usual one, unless that is this machine; likewise a schedule."""
+    if cluster == LOCAL_CLUSTER or not isinstance(data, dict):
+        return data
+    if model is Job:
+        return on_cluster(data, cluster)
+    spec = data.get("spec")
+    if model is Schedule and isinstance(spec, dict) and isinstance(spec.get("job"), dict):
+        return {**data, "spec": {**spec, "job": on_cluster(spec["job"], cluster)}}
+    return data
 
 
 def _model_of(data: object) -> type[BaseModel] | SpecIssue:
@@ -100,10 +118,10 @@ def _model_of(data: object) -> type[BaseModel] | SpecIssue:
     return SpecIssue(code="PD-1100", loc=("kind",), what=f"{yaml_text(kind)} is no kind of document", fix=fix)
 
 
-def _beyond_fields(kind: AnyKind, served_only: bool) -> list[SpecIssue]:
+def _beyond_fields(kind: AnyKind, served_only: bool, cluster: str) -> list[SpecIssue]:
     """Faults that need more than the model to see."""
     if isinstance(kind, Template):
-        return template_issues(kind, served_only=served_only)
+        return template_issues(kind, served_only=served_only, cluster=cluster)
     if isinstance(kind, Job) and served_only:
         return refused_fields(kind.spec)
     if isinstance(kind, Schedule) and served_only:

@@ -219,6 +219,14 @@ register(
     "Try again; if it stays, look for the request id in the server's log.",
 )
 register(
+    "PD-2106",
+    "No image",
+    422,
+    Exit.USAGE,
+    "A pod needs an image. The job names none, and neither does its cluster for jobs that name none.",
+    "Set spec.image (`perdure run --image`), or have the cluster's settings name one.",
+)
+register(
     "PD-2150",
     "Nobody opened the session",
     503,

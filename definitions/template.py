@@ -10,6 +10,7 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.job import Job, Metadata
 from definitions.job_workload import EnvValue
 from definitions.refusals import refused_fields
@@ -66,23 +67,26 @@ class Template(SpecModel):
     spec: TemplateSpec = Field(description="The job, and what may be set in it.", examples=[{"job": {"kind": "Job"}}])
 
 
-def render(template: Template, values: Mapping[str, object]) -> Job:
+def render(template: Template, values: Mapping[str, object], cluster: str = LOCAL_CLUSTER) -> Job:
     """Fill the placeholders. Raises SpecError with every parameter and field at fault; `parameters.NAME` is its place.
+
+    `cluster`: where the job runs when it names none.
 
     The job is valid by itself; whether each of its fields is served here is asked at submit (definitions/refusals.py).
     """
     filled, issues = _values(template, values)
     raise_issues(issues)
-    job, issues = check(Job, _filled(template.spec.job, filled, ()))
+    job, issues = check(Job, on_cluster(_filled(template.spec.job, filled, ()), cluster))
     if job is None:
         raise_issues(issues)
     assert job is not None
     return job
 
 
-def template_issues(template: Template, *, served_only: bool = True) -> list[SpecIssue]:
+def template_issues(template: Template, *, served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> list[SpecIssue]:
     """What is wrong with a template beyond its own fields: placeholders, and the job as far as it can be known.
 
+    `cluster`: where jobs run that name none; what may be set depends on that.
     Parameters without a default are tried with a sample; faults that the sample may cause are not reported.
     """
     issues = list(_placeholder_issues(template))
@@ -90,11 +94,19 @@ def template_issues(template: Template, *, served_only: bool = True) -> list[Spe
         return issues
     sampled = {p.name for p in template.spec.parameters if p.default is None}
     tried = {p.name: _sample(p) for p in template.spec.parameters}
-    job, faults = check(Job, _filled(template.spec.job, tried, ()))
+    job, faults = check(Job, on_cluster(_filled(template.spec.job, tried, ()), cluster))
     if job is not None:
         faults = refused_fields(job.spec) if served_only else []
     certain = [fault for fault in faults if not _depends(template.spec.job, fault, sampled)]
     return [fault.model_copy(update={"loc": (*_JOB, *fault.loc)}) for fault in certain]
+
+
+def on_cluster(job: Any, cluster: str) -> Any:
+    """A job's data with this cluster, unless it names one itself or the cluster is this machine."""
+    spec = job.get("spec") if isinstance(job, dict) else None
+    if cluster == LOCAL_CLUSTER or not isinstance(spec, dict) or spec.get("cluster") is not None:
+        return job
+    return {**job, "spec": {**spec, "cluster": cluster}}
 
 
 def _values(template: Template, given: Mapping[str, object]) -> tuple[dict[str, Value], list[SpecIssue]]:

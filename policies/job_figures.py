@@ -7,6 +7,7 @@ from definitions.job import Job, JobSpec
 from definitions.job_document import gpus_of, ranks_of
 from definitions.quantities import format_duration
 from definitions.states import FailureClass
+from policies.cluster_place import Place
 from policies.job_plan import argv_of
 from policies.retry import TABLE
 
@@ -15,13 +16,14 @@ def plan(
     job: Job,
     document: dict[str, Any],
     warnings: tuple[str, ...],
+    place: Place | None = None,
     *,
     template: str | None = None,
     snapshot_bytes: int | None = None,
     snapshot_files: int | None = None,
 ) -> Plan:
     """Say what a settled job would do. The sizes are those of its stored snapshot, if it has one."""
-    spec = job.spec
+    spec, place = job.spec, place or Place()
     named = {entry.secret for entry in spec.env.values() if entry.secret} | {file.secret for file in spec.secret_files}
     return Plan(
         name=job.metadata.name,
@@ -29,6 +31,9 @@ def plan(
         mode=spec.mode,
         document=document,
         command=list(argv_of(spec)),
+        cluster=place.cluster,
+        image=place.image,
+        volumes=list(place.volumes),
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),

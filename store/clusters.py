@@ -44,6 +44,12 @@ def get(session: Session, name: str, *, lock: bool = False) -> ClusterRow | None
     return session.get(ClusterRow, name, with_for_update=lock or None)
 
 
+def hold(session: Session, name: str) -> ClusterRow | None:
+    """The cluster, which nobody can remove before this transaction ends; its worker may go on writing to it."""
+    row = select(ClusterRow).where(ClusterRow.name == name).with_for_update(read=True, key_share=True)
+    return session.scalar(row)
+
+
 def names(session: Session) -> list[str]:
     return list(session.scalars(select(ClusterRow.name).order_by(ClusterRow.name)))
 

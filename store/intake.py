@@ -14,7 +14,8 @@ from definitions.job_document import digest_of, document_of, gpus_of, ranks_of
 from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
-from store import checkpoints, jobs
+from store import checkpoints, clusters, jobs
+from store.tables_clusters import ClusterRow
 from store.tables_jobs import JobRow
 
 
@@ -33,7 +34,11 @@ class Origin(Wire):
 
 
 def accept(session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> JobRow:
-    """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing."""
+    """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing, PD-2101 for an unknown cluster.
+
+    The cluster's row is held meanwhile: it is not removed under a job that is being accepted.
+    """
+    found_cluster(session, job, hold=True)
     return jobs.insert(session, _new_job(job, submission, origin, now), [_first_event(origin, now)])
 
 
@@ -70,6 +75,18 @@ def _new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime)
         snapshot=spec.workdir.snapshot,
         created_at=now,
     )
+
+
+def found_cluster(session: Session, job: Job, *, hold: bool = False) -> ClusterRow | None:
+    """The cluster that the job names; None for this machine. Raises PD-2101 listing those there are."""
+    name = job.spec.cluster or LOCAL_CLUSTER
+    if name == LOCAL_CLUSTER:
+        return None
+    row = clusters.hold(session, name) if hold else clusters.get(session, name)
+    if row is None:
+        there = ", ".join([LOCAL_CLUSTER, *clusters.names(session)])
+        raise PerdureError("PD-2101", f"there is no cluster {name!r}; there are: {there}", where="spec.cluster")
+    return row
 
 
 def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedCheckpoint | None]:

@@ -46,7 +46,7 @@ Deleter = Annotated[Caller, Depends(Needs(Action.DELETE, ResourceKind.JOB))]
 )
 def submit(caller: Creator, body: JobBody, request: Once, dry_run: DryRun = False) -> Any:
     """Accept a job. It is accepted when this answers; it starts by itself shortly after."""
-    parsed = read_job(body)
+    parsed = read_job(caller, body)
     if dry_run:
         with caller.reading() as session:
             plan = planned(caller, session, prepare(caller, session, parsed, body, uploaded=False))
@@ -62,7 +62,14 @@ def submit(caller: Creator, body: JobBody, request: Once, dry_run: DryRun = Fals
 def validate(caller: Creator, body: JobBody) -> Any:
     """Check a document as a submit would."""
     with caller.reading() as session:
-        job = prepare(caller, session, read_job(body), body, uploaded=False, open_snapshot=True)
+        job = prepare(
+            caller,
+            session,
+            read_job(caller, body),
+            body,
+            uploaded=False,
+            open_snapshot=True,
+        )
     return Validation(name=job.name, warnings=list(job.warnings))
 
 
@@ -70,7 +77,14 @@ def validate(caller: Creator, body: JobBody) -> Any:
 def render(caller: Creator, body: JobBody) -> Any:
     """Fill in every default and template parameter."""
     with caller.reading() as session:
-        job = prepare(caller, session, read_job(body), body, uploaded=False, open_snapshot=True)
+        job = prepare(
+            caller,
+            session,
+            read_job(caller, body),
+            body,
+            uploaded=False,
+            open_snapshot=True,
+        )
     return rendered(job.job)
 
 
@@ -78,7 +92,15 @@ def render(caller: Creator, body: JobBody) -> Any:
 def diff(caller: Reader, body: JobBody) -> Any:
     """Compare a document with the newest job of its name."""
     with caller.reading() as session:
-        job = prepare(caller, session, read_job(body), body, Action.READ, uploaded=False, open_snapshot=True)
+        job = prepare(
+            caller,
+            session,
+            read_job(caller, body),
+            body,
+            Action.READ,
+            uploaded=False,
+            open_snapshot=True,
+        )
         return compared(caller, session, job)
 
 
@@ -94,7 +116,7 @@ def apply(caller: Creator, body: JobBody, request: Once) -> Any:
 
     A live job with another document is a conflict that lists the fields.
     """
-    parsed = read_job(body)
+    parsed = read_job(caller, body)
     reply = once(caller, request, lambda session: applied(caller, session, prepare(caller, session, parsed, body)))
     return reply.send()
 
@@ -113,6 +135,7 @@ def list_(
     template: Annotated[str | None, Query(description="Only jobs of this template.", examples=["finetune"])] = None,
     schedule: Annotated[str | None, Query(description="Only jobs of this schedule.", examples=["nightly"])] = None,
     name: Annotated[str | None, Query(description="Only jobs of this name.", examples=["digits"])] = None,
+    cluster: Annotated[str | None, Query(description="Only jobs on this cluster.", examples=["north-1"])] = None,
     limit: Limit = None,
     cursor: Cursor = None,
 ) -> Any:
@@ -125,6 +148,7 @@ def list_(
         template=template,
         schedule=schedule,
         name=name,
+        cluster=cluster,
     )
     settings = caller.deps.settings
     with caller.reading() as session:
@@ -149,7 +173,7 @@ def get(caller: Reader, job: JobPath, if_none_match: IfNoneMatch = None, accept:
 def why(caller: Reader, job: JobPath, accept: Accept = "") -> Any:
     """Why the job is where it is."""
     with caller.reading() as session:
-        return one(explain(session, job_row(caller, session, job)), accept)
+        return one(explain(session, job_row(caller, session, job), caller.deps.now()), accept)
 
 
 @router.get("/{job}/wait", name="jobs.wait", response_model=JobView)

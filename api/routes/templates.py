@@ -48,7 +48,7 @@ def create(caller: Creator, body: TemplateBody, request: Once, dry_run: DryRun =
 
     A changed document under a name that is there becomes its next version; the same one changes nothing.
     """
-    template = _parsed(body)
+    template = _parsed(body, caller.deps.settings.default_cluster)
     name = template.metadata.name
     document = document_of(template)
     digest = digest_of(document)
@@ -99,14 +99,14 @@ def render_(caller: Reader, name: NamePath, body: Values = None) -> Any:
     wanted = body or RenderTemplate()
     with caller.reading() as session:
         row = _find(caller, session, name, wanted.version)
-    job = render(Template.model_validate(row.document), wanted.values)
+    job = render(Template.model_validate(row.document), wanted.values, caller.deps.settings.default_cluster)
     return rendered(job)
 
 
-def _parsed(body: CreateTemplate) -> Template:
+def _parsed(body: CreateTemplate, cluster: str) -> Template:
     if body.text is not None:
-        return documents.parse_one(body.text, body.source or "document", Template)
-    found = documents.from_data(body.document, source=body.source or "")
+        return documents.parse_one(body.text, body.source or "document", Template, cluster=cluster)
+    found = documents.from_data(body.document, source=body.source or "", cluster=cluster)
     if not isinstance(found, Template):
         raise PerdureError("PD-2022", f"one Template is expected, and it is a {found.kind}", where="document.kind")
     return found

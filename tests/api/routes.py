@@ -29,6 +29,7 @@ BODIES: dict[str, Any] = {
     "jobs.validate": {"document": document()},
     "jobs.render": {"document": document()},
     "jobs.diff": {"document": document()},
+    "jobs.objects": {"document": document()},
     "jobs.apply": {"document": document("applied")},
     "jobs.import": {"text": "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}}"},
     "jobs.extend": {"by": "30m"},

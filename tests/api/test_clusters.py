@@ -1,5 +1,6 @@
 """Clusters and nodes over HTTP: everybody looks, the installation's admins change, and workers' words are passed on."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -7,12 +8,12 @@ import pytest
 
 from api.ports import ClusterSilent, EngineAway, NoAnswerYet, NodeBusy
 from definitions.cluster import ClusterReport, Finding, NodeTaint, NodeView
-from definitions.cluster_calls import Answer, NodeVerb
+from definitions.cluster_calls import Answer, NodeVerb, ObjectChange, RenderAsk
 from definitions.errors import PerdureError
 from definitions.principal import Role
 from store import clusters
 from store.engine import session
-from tests.api.world import World, cluster_document
+from tests.api.world import World, cluster_document, document, schedule_document, template_document
 
 NODE = "/v1/clusters/north/nodes/gpu-7"
 
@@ -238,3 +239,105 @@ async def test_a_silent_worker_shows(world: World) -> None:
     assert (await world.get("/v1/clusters/north"))["worker"] == "up"
     world.clock.at += timedelta(minutes=2)
     assert (await world.get("/v1/clusters/north"))["worker"] == "silent"
+
+
+async def test_a_job_names_a_cluster_that_is_there(world: World) -> None:
+    await add(world, image="perdure.test/train:1")
+    refused = await world.post("/v1/jobs", {"document": document(cluster="nroth")}, 422)
+    assert (refused["code"], refused["where"]) == ("PD-2101", "spec.cluster")
+    assert "local, north" in refused["detail"]
+    see(world)
+    accepted = await world.submit(cluster="north")
+    assert accepted["cluster"] == "north"
+    assert world.row(accepted["id"]).cluster == "north"
+    assert (await world.submit("here"))["cluster"] == "local"
+    listed = await world.get("/v1/jobs?cluster=north")
+    assert [each["name"] for each in listed["items"]] == ["digits"]
+
+
+async def test_jobs_that_name_none_run_on_the_usual_cluster(sqlite_world: World) -> None:
+    world = sqlite_world
+    await add(world, image="perdure.test/train:1")
+    settings = world.deps.settings.model_copy(update={"default_cluster": "north"})
+    world.app.state.deps = replace(world.deps, settings=settings)
+    see(world)
+    gpus: dict[str, Any] = {"resources": {"gpus": 1}}
+    job = await world.submit(**gpus)
+    assert job["cluster"] == "north"
+    assert job["spec"]["spec"]["cluster"] == "north"
+    text = "apiVersion: perdure/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  command: [a]\n  image: b\n  queue: c\n"
+    refused = await world.post("/v1/jobs", {"text": text, "source": "job.yaml"}, 422)
+    assert [each["code"] for each in refused["errors"] or [refused]] == ["PD-1501"]  # the image is served there
+    assert "job.yaml:7:3" in str(refused)
+    await world.post("/v1/schedules", {"document": schedule_document(job=document("nightly", **gpus))})
+    await world.post("/v1/templates", {"document": template_document()})
+    run = await world.post("/v1/jobs", {"template": {"name": "finetune", "values": {"epochs": 2}}})
+    assert run["cluster"] == "north"
+    back = await world.submit("back", cluster="local")
+    assert back["cluster"] == "local"
+
+
+async def test_a_plan_says_where_a_job_would_run_and_what_to_mind(world: World) -> None:
+    await add(world, image="perdure.test/train:1", storage={"className": "fast", "size": "5Gi"})
+    body = {"document": document(cluster="north", volumeMounts=[], storage={"request": "20Gi"})}
+    plan = await world.post("/v1/jobs?dryRun=true", body, 200)
+    assert (plan["cluster"], plan["image"]) == ("north", "perdure.test/train:1")
+    assert plan["volumes"] == ["run folder: 20Gi of class fast"]
+    assert any("was never seen" in warning for warning in plan["warnings"])
+    see(world)
+    plan = await world.post("/v1/jobs?dryRun=true", body, 200)
+    assert not any("north" in warning for warning in plan["warnings"])
+
+
+async def test_a_job_without_an_image_is_refused_unless_its_cluster_has_one(world: World) -> None:
+    await add(world)
+    refused = await world.post("/v1/jobs", {"document": document(cluster="north")}, 422)
+    assert (refused["code"], refused["where"]) == ("PD-2106", "spec.image")
+    await world.submit(cluster="north", image="perdure.test/train:1")
+
+
+async def test_why_says_where_ranks_are_what_holds_them_up_and_whether_the_worker_is_there(world: World) -> None:
+    await add(world, image="x")
+    see(world)
+    job = (await world.submit(cluster="north", nodes=2))["id"]
+    world.attempt(job)
+    world.evidence(job, [("gpu-7", 0)], waiting={1: "0/8 nodes are available"})
+    told = await world.get(f"/v1/jobs/{job}/why")
+    assert told["warnings"] == []
+    assert [(each["rank"], each["node"], each["note"]) for each in told["ranks"]] == [
+        (1, "", "0/8 nodes are available"),
+        (0, "gpu-7", ""),
+    ]
+    world.clock.at += timedelta(minutes=5)
+    assert "last seen 5m ago" in (await world.get(f"/v1/jobs/{job}/why"))["warnings"][0]
+    world.end(job)
+    assert (await world.get(f"/v1/jobs/{job}/why"))["warnings"] == []
+
+
+async def test_the_very_objects_come_from_the_cluster_itself(world: World) -> None:
+    await add(world, image="perdure.test/train:1")
+    made = {"kind": "Job", "metadata": {"name": "digits-0-1"}}
+    world.clusters.answers["render"] = Answer(objects=(made, made))
+    body = {"document": document(cluster="north", nodes=2)}
+    found = await world.post("/v1/jobs:objects", body, 200)
+    assert (found["cluster"], found["objects"]) == ("north", [made, made])
+    assert found["text"].count("kind: Job") == 2
+    (call,) = world.clusters.asked
+    assert isinstance(call.ask, RenderAsk)
+    assert (call.ask.launch.nodes, call.ask.launch.ref.number, call.ask.launch.ref.tenant) == (2, 1, "acme")
+    here = await world.post("/v1/jobs:objects", {"document": document()}, 422)
+    assert here["code"] == "PD-2104"
+
+
+async def test_what_runs_is_compared_with_what_was_made(world: World) -> None:
+    await add(world, image="x")
+    job = (await world.submit(cluster="north"))["id"]
+    early = await world.expect(409, "GET", f"/v1/jobs/{job}/objects")
+    assert early["code"] == "PD-2011"
+    world.attempt(job)
+    change = ObjectChange(object="Job/d", path="spec.parallelism", made=2, found=1)
+    world.clusters.answers["compare"] = Answer(changes=(change,))
+    found = await world.get(f"/v1/jobs/{job}/objects")
+    assert (found["attempt"], found["changes"][0]["path"], found["changes"][0]["found"]) == (1, "spec.parallelism", 1)
+    local = (await world.submit("here"))["id"]
+    assert (await world.expect(422, "GET", f"/v1/jobs/{local}/objects"))["code"] == "PD-2104"

@@ -132,13 +132,15 @@ class World:
             row.attempt = number
             attempts.record(active, row, summary, number * 10 + ended)
 
-    def evidence(self, job: str, places: list[tuple[str, int]]) -> None:
-        """What was seen of the present attempt: which rank is where."""
+    def evidence(self, job: str, places: list[tuple[str, int]], waiting: dict[int, str] | None = None) -> None:
+        """What was seen of the present attempt: which rank runs where, and why others wait."""
         row = self.row(job)
         ref = AttemptRef(tenant=row.tenant, project=row.project, job=job, number=row.attempt, token=TOKEN)
-        ranks = tuple(RankEvidence(rank=rank, node=node, state=RankState.RUNNING) for node, rank in places)
+        ranks = [RankEvidence(rank=rank, node=node, state=RankState.RUNNING) for node, rank in places]
+        for rank, why in (waiting or {}).items():
+            ranks.append(RankEvidence(rank=rank, node="", state=RankState.WAITING, detail=why))
         with session(self.engine) as active:
-            seen = AttemptObservation(ref=ref, at=self.clock.now(), ranks=ranks)
+            seen = AttemptObservation(ref=ref, at=self.clock.now(), ranks=tuple(ranks))
             attempts.record_evidence(active, active.get_one(JobRow, job), seen)
 
     def checkpoint(self, job: str, step: int, *, complete: bool = True) -> None:

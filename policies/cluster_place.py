@@ -1,0 +1,40 @@
+"""Where a job would run, as its plan says it: cluster, image, volumes."""
+
+from definitions.cluster import LOCAL_CLUSTER, ClusterSettings
+from definitions.errors import PerdureError
+from definitions.job import JobSpec
+from definitions.quantities import format_size
+from definitions.wire import Wire
+
+
+class Place(Wire):
+    """`image` is None for processes of this machine."""
+
+    cluster: str = LOCAL_CLUSTER
+    image: str | None = None
+    volumes: tuple[str, ...] = ()
+
+
+def place_of(spec: JobSpec, settings: ClusterSettings | None) -> Place:
+    """`settings`: of the job's cluster; None for this machine. Raises PD-2106 when neither names an image."""
+    if settings is None or spec.cluster is None:
+        return Place()
+    image = spec.image or settings.image
+    if image is None:
+        detail = f"the job names no image, and cluster {spec.cluster} has none for such jobs"
+        raise PerdureError("PD-2106", detail, where="spec.image")
+    return Place(cluster=spec.cluster, image=image, volumes=(_run_folder(spec, settings), *_mounts(spec)))
+
+
+def _run_folder(spec: JobSpec, settings: ClusterSettings) -> str:
+    size = spec.storage.request if spec.storage else settings.storage_bytes
+    if size is None:
+        return "no volume for the run folder: checkpoints go with the pods"
+    chosen = (spec.storage.class_name if spec.storage else None) or settings.storage_class
+    return f"run folder: {format_size(size)} of {f'class {chosen}' if chosen else 'the default class'}"
+
+
+def _mounts(spec: JobSpec) -> list[str]:
+    return [
+        f"{mount.name} at {mount.mount_path}{', read only' if mount.read_only else ''}" for mount in spec.volume_mounts
+    ]
