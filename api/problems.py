@@ -5,15 +5,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from fastapi import FastAPI, Request, Response
-from fastapi.exceptions import RequestValidationError
+from fastapi.exceptions import RequestValidationError, WebSocketRequestValidationError
 from pydantic import ValidationError
 from sqlalchemy.exc import InterfaceError, OperationalError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from starlette.exceptions import HTTPException
 from starlette.types import ExceptionHandler
+from starlette.websockets import WebSocket
 
+from api import sessions
 from definitions.api_system import Problem
 from definitions.errors import PerdureError
+from definitions.ids import new_id
 from definitions.spec_errors import sentence
 
 LOG = logging.getLogger("perdure.api")
@@ -34,6 +37,16 @@ def install(app: FastAPI) -> None:
     }
     for kind, handler in handlers.items():
         app.add_exception_handler(kind, handler)
+    app.add_exception_handler(WebSocketRequestValidationError, _refused_connection)
+
+
+async def _refused_connection(socket: WebSocket, error: Exception) -> None:
+    """A connection whose query is at fault is taken, told why, and closed: a refused handshake carries no words."""
+    assert isinstance(error, WebSocketRequestValidationError)
+    await socket.accept()
+    fault = invalid(RequestValidationError(error.errors()))
+    await sessions.say(socket, sessions.refusal(fault, socket.app.state.deps.settings.public_url, new_id()))
+    await socket.close()
 
 
 def problem_response(

@@ -47,7 +47,7 @@ def run(client: Client, job: str, program: list[str], *, rank: int, stdin: bool,
 
 def _size() -> tuple[int, int]:
     columns, rows = os.get_terminal_size()
-    return columns, rows
+    return columns or 80, rows or 24  # some terminals do not tell
 
 
 def _receive(socket: SessionSocket) -> int:
@@ -80,7 +80,7 @@ def _raw_terminal(socket: SessionSocket) -> Iterator[None]:
         socket.send(RESIZE, json.dumps({"columns": columns, "rows": rows}).encode())
 
     earlier = signal.signal(signal.SIGWINCH, resize)
-    tty.setraw(sys.stdin)
+    tty.setraw(sys.stdin, termios.TCSADRAIN)  # what was typed already is kept
     try:
         yield
     finally:

@@ -19,13 +19,11 @@ Ports = Annotated[list[str], typer.Argument(metavar="[LOCAL:]PORT...", help="Por
 
 def register(app: typer.Typer) -> None:
     """Add these verbs to `perdure jobs`."""
-    passed = {"allow_interspersed_args": False}
     command(
         app,
         "exec",
         "perdure jobs exec digits -- env",
         "perdure jobs exec -it digits --rank 0 -- sh",
-        context_settings=passed,
     )(exec_)
     command(app, "port-forward", "perdure jobs port-forward digits 6006", "perdure jobs port-forward digits 8080:80")(
         port_forward
