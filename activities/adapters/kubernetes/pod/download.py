@@ -41,7 +41,7 @@ def open_url(url: str) -> BinaryIO:
     if response.status != http.client.OK:
         words = response.read(300).decode(errors="replace")
         connection.close()
-        permanent = 400 <= response.status < 500 and response.status not in (408, 429)
+        permanent = is_final(response.status)
         what = f"the object store answers {response.status} {response.reason}: {words}"
         raise PortError(what, permanent=permanent, code=REFUSED if permanent else UNREACHABLE)
     return cast(BinaryIO, _Body(connection, response))
@@ -55,6 +55,11 @@ def connect(url: str) -> tuple[http.client.HTTPConnection, str]:
     if parts.query:
         target += f"?{parts.query}"
     return kind(parts.hostname or "", parts.port, timeout=SOCKET_WITHIN), target
+
+
+def is_final(status: int) -> bool:
+    """Whether the same request would be refused again."""
+    return 400 <= status < 500 and status not in (408, 429)
 
 
 def unreachable(connection: http.client.HTTPConnection, error: Exception, code: str = UNREACHABLE) -> PortError:

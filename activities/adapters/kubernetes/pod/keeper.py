@@ -3,6 +3,7 @@
 Everything on the volume was written by the job, or could have been: no link is followed, no name trusted.
 """
 
+import contextlib
 import json
 import re
 import shutil
@@ -48,10 +49,10 @@ def _collect(places: Places, asked: KeeperInput) -> KeeperOutcome:
     launch = asked.launch
     if launch is None or asked.upload is None:
         raise ValueError("nothing to collect, or no leave to store it")
-    store = GrantedUploads(asked.upload)
     run = _run_folder(places)
-    log_bytes = sum(_keep_log(places, launch, rank, store) for rank in range(launch.ranks))
-    kept = _keep_artifacts(launch, run, store)
+    with contextlib.closing(GrantedUploads(asked.upload)) as store:
+        log_bytes = sum(_keep_log(places, launch, rank, store) for rank in range(launch.ranks))
+        kept = _keep_artifacts(launch, run, store)
     points = read_progress(run) if run is not None else []
     progress = summarise([point for point in points if point.attempt == launch.ref.number])
     _remove_older_logs(places, launch)
