@@ -4,7 +4,7 @@ import base64
 from typing import Any
 
 from activities.adapters.kubernetes.kinds import Kind
-from activities.adapters.kubernetes.naming import job_labels
+from activities.adapters.kubernetes.naming import REF, job_labels
 from activities.adapters.kubernetes.objects.job import meta
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
@@ -57,6 +57,7 @@ def claim(launch: AttemptLaunch, settings: ClusterSettings, name: str) -> Json:
             "name": name,
             "namespace": settings.namespace,
             "labels": settings.labels | job_labels(ref.tenant, ref.project, ref.job),
+            "annotations": {REF: ref.model_dump_json()},  # of the attempt that made it, and of the job
         },
         "spec": spec,
     }

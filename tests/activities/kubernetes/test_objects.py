@@ -1,0 +1,116 @@
+"""What a launch becomes in a cluster: whole objects against files, and what must hold for all of them."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from activities.adapters.kubernetes.objects import render
+from activities.adapters.kubernetes.objects.resources import mig_profile
+from activities.ports import PortError
+from definitions.cluster import ClusterSettings
+from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodVolume, RunStorage
+from tests.activities.kubernetes.golden import CASES, FOLDER, NOW, SETTINGS, launch, rendered
+
+CLAIM = PodVolume(name="data", source={"persistentVolumeClaim": {"claimName": "c"}})
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all(rendered(CASES[name])))
+
+
+def pod_specs(name: str) -> list[dict[str, Any]]:
+    """Of the Job's pods and of the keeper."""
+    found = documents(name)
+    jobs = [each["spec"]["template"]["spec"] for each in found if each["kind"] == "Job"]
+    return jobs + [each["spec"] for each in found if each["kind"] == "Pod"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_launch_becomes_these_objects(name: str) -> None:
+    assert rendered(CASES[name]) == (FOLDER / f"{name}.yaml").read_text()
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_pod_is_restricted_and_has_no_token_of_an_account(name: str) -> None:
+    for spec in pod_specs(name):
+        assert spec["automountServiceAccountToken"] is False
+        context = spec["securityContext"]
+        assert (context["runAsNonRoot"], context["seccompProfile"]) == (True, {"type": "RuntimeDefault"})
+        for container in spec.get("initContainers", []) + spec["containers"]:
+            assert container["securityContext"] == {
+                "allowPrivilegeEscalation": False,
+                "capabilities": {"drop": ["ALL"]},
+            }
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_jobs_volume_is_owned_by_nothing_and_everything_else_says_whose_it_is(name: str) -> None:
+    for each in documents(name):
+        assert each["metadata"]["annotations"]["perdure.dev/ref"]
+        if each["kind"] == "PersistentVolumeClaim":
+            assert "ownerReferences" not in each["metadata"]
+            assert "perdure.dev/attempt" not in each["metadata"]["labels"]
+        else:
+            assert each["metadata"]["labels"]["perdure.dev/token"] == "ab" * 16
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_job_is_made_suspended_and_never_makes_a_pod_again(name: str) -> None:
+    (spec,) = (each["spec"] for each in documents(name) if each["kind"] == "Job")
+    assert spec["suspend"] is True
+    assert (spec["backoffLimitPerIndex"], spec["maxFailedIndexes"]) == (0, spec["completions"])
+    assert spec["template"]["spec"]["restartPolicy"] == "Never"
+
+
+REFUSED: dict[str, tuple[PodNeeds, ClusterSettings, str]] = {
+    "no image": (PodNeeds(), SETTINGS.model_copy(update={"image": None}), "PD-3155"),
+    "selectors": (PodNeeds(gpu_type="a", gpus=1, node_selector={SETTINGS.gpu_type_label: "b"}), SETTINGS, "PD-3151"),
+    "unknown mount": (PodNeeds(mounts=(PodMount(name="x", mount_path="/x"),)), SETTINGS, "PD-3152"),
+    "our folders": (
+        PodNeeds(volumes=(CLAIM,), mounts=(PodMount(name="data", mount_path="/perdure/bin"),)),
+        SETTINGS,
+        "PD-3152",
+    ),
+    "our name": (PodNeeds(volumes=(CLAIM.model_copy(update={"name": "perdure-bin"}),)), SETTINGS, "PD-3152"),
+    "not shared": (
+        PodNeeds(storage=RunStorage(bytes=1)),
+        SETTINGS.model_copy(update={"shared_storage": False}),
+        "PD-3153",
+    ),
+    "network": (PodNeeds(network=PodNetwork.RDMA), SETTINGS.model_copy(update={"networks": {}}), "PD-3154"),
+}
+
+
+@pytest.mark.parametrize(("needs", "settings", "code"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_a_pod_is_refused_for_good(needs: PodNeeds, settings: ClusterSettings, code: str) -> None:
+    with pytest.raises(PortError) as refused:
+        render.preview(launch(needs, nodes=2), settings, NOW)
+    assert (refused.value.code, refused.value.permanent) == (code, True)
+
+
+def test_more_than_a_secret_can_hold_is_refused() -> None:
+    with pytest.raises(PortError) as refused:
+        render.attempt_objects(launch(), SETTINGS, {"launch.json": "x" * 1024**2}, None, NOW)
+    assert (refused.value.code, refused.value.permanent) == ("PD-3156", True)
+
+
+@pytest.mark.parametrize(
+    ("gpu_type", "profile"),
+    [
+        ("mig-1g.5gb", "mig-1g.5gb"),
+        ("MIG-3g.20gb", "mig-3g.20gb"),
+        ("nvidia.com/mig-1g.10gb.me", "mig-1g.10gb.me"),
+        ("mig-1g.5gb+me", "mig-1g.5gb.me"),
+        ("NVIDIA-A100-SXM4-80GB", None),
+        ("any", None),
+        (None, None),
+    ],
+)
+def test_a_gpu_type_may_be_a_part_of_a_gpu(gpu_type: str | None, profile: str | None) -> None:
+    assert mig_profile(gpu_type) == profile
+
+
+def test_a_preview_holds_no_value_of_a_secret() -> None:
+    secret, *_ = render.preview(launch(), SETTINGS, NOW)
+    assert (secret["kind"], secret["data"]) == ("Secret", {})
