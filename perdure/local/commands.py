@@ -28,6 +28,8 @@ class Served(StrEnum):
     WORKER = "worker"
     CLUSTER_WORKER = "cluster-worker"
     MIGRATE = "migrate"
+    CHECK_TABLES = "check-tables"
+    NEW_KEY = "new-key"
 
 
 STATUS = Shape(columns=(), name=lambda found: found["home"])
@@ -87,7 +89,13 @@ def down() -> None:
 
 
 def serve(
-    process: Annotated[Served, typer.Argument(help="Which one; `migrate` prepares the database, and ends.")],
+    process: Annotated[
+        Served,
+        typer.Argument(
+            help="Which one; `migrate` prepares the database, `check-tables` says whether that is done, `new-key` "
+            "prints an API key, and these end.",
+        ),
+    ],
 ) -> None:
     """Be one process of a control plane whose engine and database others look after. What containers run.
 
