@@ -120,7 +120,10 @@ class JobSpec(SpecModel):
         examples=[{"request": "200Gi"}],
     )
     volumes: tuple[Volume, ...] = Field(
-        (), max_length=64, description="Volumes that are there already.", examples=[[{"name": "data", "source": {"emptyDir": {}}}]]
+        (),
+        max_length=64,
+        description="Volumes that are there already.",
+        examples=[[{"name": "data", "source": {"emptyDir": {}}}]],
     )
     volume_mounts: tuple[VolumeMount, ...] = Field(
         (), max_length=64, description="Where they appear.", examples=[[{"name": "data", "mountPath": "/data"}]]

@@ -11,6 +11,7 @@ from activities.ports import ClusterInspector, ClusterOperator, Journal, ObjectS
 from store.tables import ClusterRow
 from workers import registry
 from workers.cluster_loops import Heartbeat, NodeReporter
+from workers.notice_watcher import NoticeWatcher
 from workers.parts import Loop
 from workers.purger import Purger
 from workers.registry import Queue
@@ -47,6 +48,7 @@ class ClusterParts:
             Reporter(self.runtime, client).run,
             watcher.run,
             NodeReporter(self.engine, self.inspector, name).run,
+            NoticeWatcher(self.inspector, client, registry.CONTROL).run,
             Purger(self.engine, self.runtime, self.objects, name, period=self.settings.sweep).run,
         )
 
