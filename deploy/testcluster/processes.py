@@ -67,7 +67,7 @@ class Servers:
         _children.append(child)
         started = start_of(child.pid)
         if started is None:
-            raise ClusterError(f"{name} ended at once; its last words:\n{self.last_words(name)}")
+            raise ClusterError(f"{name} has ended; its last words:\n{self.last_words(name)}")
         server = Server(name, child.pid, started, tuple(command))
         partial = self._records / f".{name}"
         partial.write_text(json.dumps(asdict(server)))

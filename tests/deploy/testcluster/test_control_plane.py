@@ -6,8 +6,10 @@ from typing import Any
 import pytest
 
 from deploy.testcluster import cluster, kwok, storage, tools
+from deploy.testcluster.errors import ClusterError
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
+from tests.support.processes import matching
 
 pytestmark = pytest.mark.kube
 ROOMY = {"cpu": "96", "memory": "1024Gi", "pods": "110", "nvidia.com/gpu": "8"}
@@ -120,3 +122,18 @@ def test_a_cluster_that_is_ended_leaves_no_process_and_no_file(kube_api: TestClu
     assert list(tmp_path.iterdir()) == []
     cluster.down(tmp_path / "state", said.append)
     assert said[-1] == f"no cluster in {tmp_path / 'state'}"
+
+
+def test_a_start_that_fails_ends_what_it_had_started_and_keeps_the_logs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = tmp_path / "assets" / "kube-apiserver"
+    broken.parent.mkdir()
+    broken.write_text("#!/bin/sh\necho no room for me; exit 1\n")
+    broken.chmod(0o755)
+    monkeypatch.setenv(tools.ASSETS, str(broken.parent))
+    state = tmp_path / "state"
+    with pytest.raises(ClusterError, match=r"kube-apiserver has ended; its last words:\nno room for me"):
+        cluster.up(state, real=False)
+    assert [path.name for path in state.iterdir()] == ["logs"]
+    assert not matching(lambda process: any(str(state) in word for word in process.cmdline()))

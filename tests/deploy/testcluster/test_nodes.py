@@ -17,6 +17,7 @@ from deploy.testcluster import cgroups, cluster, kwok, leftovers, network, node_
 from deploy.testcluster.cluster import Cluster
 from deploy.testcluster.images import BASE, Image, write
 from deploy.testcluster.layout import REAL_NODES
+from deploy.testcluster.progress import to_stderr
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
 
@@ -196,6 +197,26 @@ def test_a_node_whose_kubelet_stands_still_is_not_ready_until_it_goes_on(kube_no
     finally:
         nodes.continue_kubelet(servers, NODE_B)
     eventually(lambda: NODE_B in kwok.ready_nodes(kube_nodes.api), 60, "node-b is Ready")
+
+
+def test_pods_outlive_a_kubelet_that_is_ended_and_started_again(kube_nodes: TestCluster) -> None:
+    layout, servers = kube_nodes.cluster.layout, kube_nodes.cluster.servers
+    with kube_nodes.namespace() as space:
+        create(space, pod("lasting", ["sleep", "600"], nodeName=NODE_A))
+        before = eventually(lambda: running_since(space, "lasting"), 60, "the pod runs")
+        nodes.stop_kubelet(servers, NODE_A)
+        try:
+            eventually(lambda: NODE_A not in kwok.ready_nodes(kube_nodes.api), 60, "node-a is not Ready")
+        finally:
+            nodes.start_kubelet(layout, servers, NODE_A, to_stderr)
+        eventually(lambda: NODE_A in kwok.ready_nodes(kube_nodes.api), 60, "node-a is Ready")
+        assert eventually(lambda: running_since(space, "lasting"), 60, "the pod runs still") == before
+
+
+def running_since(space: Namespace, name: str) -> str | None:
+    statuses = space.pod(name)["status"].get("containerStatuses", [])
+    since: str | None = statuses[0]["state"].get("running", {}).get("startedAt") if statuses else None
+    return since
 
 
 def test_simulated_gpus_are_counted_by_the_scheduler(kube_nodes: TestCluster) -> None:
