@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 
 class NoticeWatcher:
-    """Runs in the worker of a cluster. A new worker heeds again what is still written; a second drain changes nothing."""
+    """Runs in a cluster's worker. A new worker heeds again what is still written; a second drain changes nothing."""
 
     def __init__(self, inspector: ClusterInspector, client: Client, queue: str) -> None:
         """`queue`: where workflows are served."""
