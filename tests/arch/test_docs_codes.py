@@ -11,8 +11,9 @@ from tests.arch.source import FIRST_PARTY, text, tracked
 CODE = re.compile(r"\bPD-[0-9]{4}\b")
 RANGE = re.compile(r"PD-[0-9]{4} to PD-[0-9]{4}")
 VARIABLE = re.compile(r"(?<![A-Z_])PERDURE_[A-Z]+(?:_[A-Z]+)*\b")
-# Between our own processes: the lock's descriptor of a supervised child, and the hooks that tests kill at.
-INTERNAL = {"PERDURE_LOCK_FD", "PERDURE_CRASH_DIR"}
+# Between our own processes: the lock's descriptor of a supervised child, the hooks that tests kill at, and what the
+# specification of a pod tells our containers in it.
+INTERNAL = {"PERDURE_LOCK_FD", "PERDURE_CRASH_DIR", "PERDURE_NODE", "PERDURE_POD"}
 
 
 def spoken_of() -> list[Path]:

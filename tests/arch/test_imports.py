@@ -35,7 +35,14 @@ def test_the_light_distribution_imports_its_own_dependencies_only() -> None:
 
 @pytest.mark.parametrize(
     ("place", "may_import"),
-    [("perdure/job.py", set()), ("activities/adapters/local/shim", {"activities.adapters.local.shim"})],
+    [
+        ("perdure/job.py", set()),
+        ("activities/adapters/local/shim", {"activities.adapters.local.shim"}),
+        (
+            "activities/adapters/kubernetes/agent",
+            {"activities.adapters.kubernetes.agent", "activities.adapters.local.shim", "shim"},
+        ),
+    ],
 )
 def test_what_is_copied_beside_a_job_needs_the_standard_library_only(place: str, may_import: set[str]) -> None:
     files = [path for path in python_files() if path.is_relative_to(place)]
