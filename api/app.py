@@ -10,6 +10,7 @@ from api.middleware import Guard, RequestContext
 from api.openapi import describe, operation_id
 from api.routes import (
     clusters,
+    codec,
     imports,
     job_history,
     job_logs,
@@ -41,6 +42,7 @@ AREAS = (
     schedules,
     clusters,
     nodes,
+    codec,
 )
 
 

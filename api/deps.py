@@ -7,7 +7,17 @@ from datetime import datetime
 from fastapi import Request
 from sqlalchemy import Engine
 
-from api.ports import BlobReader, ClusterAsker, JobOperator, LogReader, RunFiles, SessionStarter, SnapshotKeeper
+from api.ports import (
+    BlobReader,
+    ClusterAsker,
+    Doctor,
+    JobOperator,
+    LogReader,
+    PayloadOpener,
+    RunFiles,
+    SessionStarter,
+    SnapshotKeeper,
+)
 from api.sessions import Sessions
 from api.settings import ApiSettings
 from store.sealing import Keys
@@ -30,6 +40,8 @@ class ApiDeps:
     sleep: Callable[[float], Awaitable[None]]
     worker_metrics: Callable[[], Awaitable[str]]
     session_starter: SessionStarter
+    doctor: Doctor
+    payloads: PayloadOpener
     sessions: Sessions = field(default_factory=Sessions)
 
 

@@ -11,7 +11,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bound_contextvars
 
 from api.problems import problem_response
-from api.settings import ApiSettings
+from api.settings import CODEC, ApiSettings
 from definitions.errors import PerdureError
 from definitions.ids import new_id
 
@@ -101,7 +101,7 @@ class Guard:
             await self._app(scope, receive, send)
             return
         limit = self._settings.limits.snapshot if scope["path"].startswith(SNAPSHOTS) else self._settings.limits.body
-        refusal = self._host(headers) or self._origin(headers) or _declared_size(headers, limit)
+        refusal = self._host(headers) or self._origin(headers, scope["path"]) or _declared_size(headers, limit)
         if refusal is not None:
             response = problem_response(
                 refusal,
@@ -120,13 +120,13 @@ class Guard:
             return None
         return PerdureError("PD-2003", "the Host header names none of the hosts served here", where="Host")
 
-    def _origin(self, headers: Headers) -> PerdureError | None:
-        """Programs send no Origin. A browser does, and only our own pages may have it do so."""
+    def _origin(self, headers: Headers, path: str = "") -> PerdureError | None:
+        """Programs send no Origin. A browser does: of our own pages, or, for one route, of the UI's."""
         origin = headers.get("origin")
         own = {f"{scheme}://{headers['host']}" for scheme in ("http", "https")} | {
             self._settings.public_url.rstrip("/")
         }
-        if origin is None or origin in own:
+        if origin is None or origin in own or (path == CODEC and origin == self._settings.ui_url):
             return None
         return PerdureError("PD-2006", "requests from pages of other sites are not taken", where="Origin")
 

@@ -79,6 +79,8 @@ def document() -> dict[str, Any]:
         run_files=nothing,
         keys=nothing,
         session_starter=nothing,
+        doctor=nothing,
+        payloads=nothing,
         settings=ApiSettings(version=VERSION),
         now=nothing,
         sleep=nothing,

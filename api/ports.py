@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
+from definitions.api_system import Finding
 from definitions.attempt import AttemptRef
 from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
 from definitions.facts import Requested
@@ -66,6 +67,20 @@ class ClusterAsker(Protocol):
 
         Raises EngineAway, NodeBusy, NoAnswerYet when it goes on, or PerdureError with the cluster's refusal.
         """
+
+
+class Doctor(Protocol):
+    """Looks at the deployment as this process sees it."""
+
+    async def examine(self) -> Sequence[Finding]:
+        """Every part once, each within seconds. What is wrong is a finding, never an error."""
+
+
+class PayloadOpener(Protocol):
+    """Opens what the engine keeps sealed, in the form in which the engine's own tools send it."""
+
+    def open(self, body: bytes) -> bytes:
+        """Payloads in JSON, opened. Raises PerdureError: PD-4105 without keys, PD-4106 for another form, PD-4102."""
 
 
 class BlobReader(Protocol):

@@ -7,6 +7,7 @@ from definitions.ids import DEFAULT_TENANT
 from definitions.wire import Wire
 
 MIB = 1024 * 1024
+CODEC = "/v1/codec/decode"  # the one route that pages of the engine's Web UI may ask
 
 
 class Limits(Wire):

@@ -1,5 +1,6 @@
 """What the API says of itself, and how it says no."""
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -7,6 +8,12 @@ from pydantic import Field
 from definitions.api_base import Page, View, doc
 from definitions.errors import Exit
 from definitions.errors import Problem as Fault
+
+
+class FindingStatus(StrEnum):
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
 
 
 class Health(View):
@@ -24,6 +31,23 @@ class Version(View):
     version: Annotated[str, doc("Version of the control plane.", "0.1.0")]
     api: Annotated[str, doc("Version of this API.", "v1")] = "v1"
     python: Annotated[str, doc("Version of Python it runs on.", "3.11.7")]
+
+
+class Finding(View):
+    """What was found out about one part of a deployment."""
+
+    check: Annotated[str, doc("What was looked at.", "queue control")]
+    status: Annotated[FindingStatus, doc("ok, failed, or unknown when it could not be looked at.", "failed")]
+    detail: Annotated[str, doc("What was found.", "nobody asks for workflow tasks")]
+    code: Annotated[str | None, doc("Code of what is wrong.", "PD-4114")] = None
+    remedy: Annotated[str | None, doc("What would help.", "Start the worker: `perdure serve worker`")] = None
+
+
+class Diagnosis(View):
+    """How a deployment is."""
+
+    healthy: Annotated[bool, doc("Whether every finding is ok.", False)]
+    findings: Annotated[list[Finding], doc("In the order in which they were looked at.", [])]
 
 
 class ErrorCodeView(View):

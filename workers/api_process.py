@@ -25,9 +25,11 @@ from store.engine import open_engine
 from store.sealing import load_keys
 from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
 from workers.cluster_asking import TemporalClusters
-from workers.engine import connect_engine
+from workers.doctor import DeploymentDoctor
+from workers.engine import connect_engine, payload_keys
 from workers.objects import open_objects
 from workers.operator import TemporalJobOperator
+from workers.payloads import StoredPayloads
 from workers.process import run
 from workers.registry import CONTROL
 from workers.session_starter import TemporalSessions
@@ -99,6 +101,8 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
         sleep=asyncio.sleep,
         worker_metrics=WorkerMetrics(f"{LOOPBACK}:{settings.metrics_port}"),
         session_starter=TemporalSessions(client, CONTROL),
+        doctor=DeploymentDoctor(settings, engine, client, objects),
+        payloads=StoredPayloads(payload_keys(settings)),
     )
 
 

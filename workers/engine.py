@@ -7,6 +7,7 @@ from temporalio.runtime import Runtime
 from temporalio.service import TLSConfig
 
 from definitions.errors import PerdureError
+from store.sealing import Keys
 from workers.payloads import data_converter, load_payload_keys
 from workers.settings import Settings
 
@@ -16,16 +17,20 @@ async def connect_engine(settings: Settings, *, lazy: bool = False, runtime: Run
 
     Raises PerdureError PD-4100 or PD-4101 for files that cannot be used, RuntimeError when there is no connection.
     """
-    keys = load_payload_keys(settings.payload_keys_file) if settings.payload_keys_file else None
     return await Client.connect(
         settings.engine_address,
         namespace=settings.temporal_namespace,
-        data_converter=data_converter(keys),
+        data_converter=data_converter(payload_keys(settings)),
         tls=tls(settings),
         api_key=_text(settings.temporal_api_key_file) if settings.temporal_api_key_file else None,
         lazy=lazy,
         runtime=runtime,
     )
+
+
+def payload_keys(settings: Settings) -> Keys | None:
+    """What seals payloads; None when nothing does. Raises PerdureError PD-4101."""
+    return load_payload_keys(settings.payload_keys_file) if settings.payload_keys_file else None
 
 
 def tls(settings: Settings) -> TLSConfig | bool:

@@ -8,7 +8,8 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
-from temporalio.api.common.v1 import Payload
+from google.protobuf import json_format
+from temporalio.api.common.v1 import Payload, Payloads
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 
@@ -66,6 +67,23 @@ class NoKeys(PayloadCodec):
 
     async def decode(self, payloads: Sequence[Payload]) -> list[Payload]:
         return [open_payload(payload, None) for payload in payloads]
+
+
+class StoredPayloads:
+    """The API's `PayloadOpener`."""
+
+    def __init__(self, keys: Keys | None) -> None:
+        self._keys = keys
+
+    def open(self, body: bytes) -> bytes:
+        if self._keys is None:
+            raise PerdureError("PD-4105", "this deployment seals no payloads")
+        try:
+            sealed = json_format.Parse(body, Payloads())
+        except json_format.ParseError as error:
+            raise PerdureError("PD-4106", str(error)[:200]) from None
+        opened = Payloads(payloads=[open_payload(payload, self._keys) for payload in sealed.payloads])
+        return json_format.MessageToJson(opened, indent=None).encode()
 
 
 def open_payload(payload: Payload, keys: Keys | None) -> Payload:

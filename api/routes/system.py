@@ -14,7 +14,7 @@ from api.access import Caller, Needs, Public
 from api.deps import ApiDeps
 from api.metrics import CONTENT_TYPE, scrape
 from api.parameters import CodePath
-from definitions.api_system import ErrorCodePage, ErrorCodeView, Health, Version
+from definitions.api_system import Diagnosis, ErrorCodePage, ErrorCodeView, FindingStatus, Health, Version
 from definitions.errors import PerdureError, all_codes, documentation_path
 from definitions.principal import Action, ResourceKind
 from store.engine import reading
@@ -23,6 +23,7 @@ router = APIRouter(tags=["system"])
 
 Anybody = Annotated[ApiDeps, Depends(Public())]
 Reader = Annotated[Caller, Depends(Needs(Action.READ, ResourceKind.SYSTEM))]
+Operator = Annotated[Caller, Depends(Needs(Action.OPERATE, ResourceKind.CLUSTER))]  # the installation's own admins
 PAGE: dict[int | str, dict[str, Any]] = {
     200: {"description": "A page.", "content": {"text/html": {"schema": {"type": "string"}}}}
 }
@@ -40,6 +41,13 @@ def health(deps: Anybody) -> Any:
 def version(deps: Anybody) -> Any:
     """What is running."""
     return Version(version=deps.settings.version, python=platform.python_version())
+
+
+@router.get("/v1/doctor", name="system.doctor", response_model=Diagnosis)
+async def doctor(caller: Operator) -> Any:
+    """Look at every part of the deployment, and say what would mend it."""
+    findings = list(await caller.deps.doctor.examine())
+    return Diagnosis(healthy=all(each.status is FindingStatus.OK for each in findings), findings=findings)
 
 
 @router.get("/v1/errors", name="system.errors", response_model=ErrorCodePage)

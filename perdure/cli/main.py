@@ -13,6 +13,7 @@ import typer
 from perdure.cli import failure
 from perdure.cli.commands import (
     artifacts,
+    doctor,
     documents,
     history,
     imports,
@@ -60,7 +61,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, imports, misc):
+for part in (templates, secrets, schedules, imports, doctor, misc):
     part.register(app)
 
 

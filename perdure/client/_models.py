@@ -294,6 +294,12 @@ class FailureClass(StrEnum):
     REPEATED = "repeated"
 
 
+class FindingStatus(StrEnum):
+    OK = "ok"
+    FAILED = "failed"
+    UNKNOWN = "unknown"
+
+
 class FindingView(Model):
     """One line of a check."""
 
@@ -1280,6 +1286,21 @@ class EventPage(Model):
     """Give it as `cursor` to go on; null on the last page."""
 
 
+class Finding(Model):
+    """What was found out about one part of a deployment."""
+
+    check: str
+    """What was looked at."""
+    status: FindingStatus
+    """ok, failed, or unknown when it could not be looked at."""
+    detail: str
+    """What was found."""
+    code: str | None = None
+    """Code of what is wrong."""
+    remedy: str | None = None
+    """What would help."""
+
+
 class ImportNoteView(Model):
     """One thing that is not as it was."""
 
@@ -1687,6 +1708,15 @@ class ClusterPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class Diagnosis(Model):
+    """How a deployment is."""
+
+    healthy: bool
+    """Whether every finding is ok."""
+    findings: list[Finding]
+    """In the order in which they were looked at."""
 
 
 class JobPage(Model):

@@ -12,6 +12,7 @@ class System(Group[C]):
 
     health = Verb(system.health)
     version = Verb(system.version)
+    doctor = Verb(system.doctor)
     errors = Verb(system.errors)
     metrics = Verb(system.metrics)
 

@@ -22,6 +22,7 @@ PUBLIC = frozenset(
         "system.reference",
         "system.style",
         "system.openapi",
+        "codec.preflight",
     }
 )
 BODIES: dict[str, Any] = {

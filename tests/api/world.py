@@ -31,12 +31,14 @@ from tests.support.api_fakes import (
     Clock,
     FakeBlobs,
     FakeClusters,
+    FakeDoctor,
     FakeLogs,
     FakeOperator,
     FakeRunFiles,
     FakeSessionStarter,
     FakeSnapshots,
 )
+from workers.payloads import StoredPayloads
 
 SETTINGS = ApiSettings(version="0.1.0", operating_tenant="acme", limits=Limits(stream=timedelta(minutes=2)))
 TOKEN = "a" * 32
@@ -186,6 +188,8 @@ def make_world(engine: Engine) -> World:
         sleep=clock.sleep,
         worker_metrics=_worker_metrics,
         session_starter=FakeSessionStarter(),
+        doctor=FakeDoctor(),
+        payloads=StoredPayloads(Keys([b"p" * 32])),
     )
     return World(engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, run_files)
 

@@ -30,6 +30,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "system.health": ("system.health", "version --server"),
     "system.version": ("system.version", "version --server"),
     "system.errors": ("system.errors", "errors"),
+    "system.doctor": ("system.doctor", "doctor"),
     "system.metrics": ("system.metrics", "metrics"),
     "jobs.submit": ("jobs.submit", "run"),
     "jobs.list": ("jobs.list", "jobs list"),
@@ -83,7 +84,7 @@ ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan,
     *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules")),
 }
-ONLY_COMMANDS = {"up", "down", "status", "completion", "version"}  # about this machine, not about the API
+ONLY_COMMANDS = {"up", "down", "status", "serve", "completion", "version"}  # about this machine, not about the API
 SAMPLES: dict[type, Any] = {
     str: "x",
     int: 1,

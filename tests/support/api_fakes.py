@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
 
 from api.ports import KeptSnapshot, Line
+from definitions.api_system import Finding, FindingStatus
 from definitions.attempt import AttemptRef
 from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
 from definitions.errors import PerdureError
@@ -139,6 +140,17 @@ class FakeRunFiles:
 
     def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
         return self.points.get(job, [])
+
+
+class FakeDoctor:
+    """Finds one thing well and one not."""
+
+    async def examine(self) -> list[Finding]:
+        ok, failed = FindingStatus.OK, FindingStatus.FAILED
+        return [
+            Finding(check="database", status=ok, detail="sqlite, schema 0001"),
+            Finding(check="engine", status=failed, detail="nobody answers", code="PD-4111", remedy="Look at it."),
+        ]
 
 
 @dataclass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from perdure.client._models import ErrorCodePage, Health, Version
+from perdure.client._models import Diagnosis, ErrorCodePage, Health, Version
 from perdure.client.call import Call, Reply, reading
 
 
@@ -14,6 +14,11 @@ def health() -> Call[Health]:
 def version() -> Call[Version]:
     """What is running."""
     return Call("system.version", "GET", "/v1/version", reading(Version), scoped=False)
+
+
+def doctor(*, project: str | None = None) -> Call[Diagnosis]:
+    """Look at every part of the deployment. Takes as long as its slowest part, seconds at the most."""
+    return Call("system.doctor", "GET", "/v1/doctor", reading(Diagnosis), project=project)
 
 
 def errors() -> Call[ErrorCodePage]:
