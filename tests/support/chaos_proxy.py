@@ -57,6 +57,7 @@ class Request:
     verb: str
     method: str
     path: str
+    query: str = ""
     authorization: str = field(default="", repr=False)
 
     @property
@@ -304,7 +305,7 @@ def _request(method: str, path: str, authorization: str) -> Request:
         verb = "watch"
     else:
         verb = "list" if _names_collection(parts.path) else "get"
-    return Request(verb, method, parts.path, authorization)
+    return Request(verb, method, parts.path, parts.query, authorization)
 
 
 def _names_collection(path: str) -> bool:

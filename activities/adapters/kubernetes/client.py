@@ -68,6 +68,12 @@ class KubeClient:
                 return listing
         raise KubeError("PD-3111", f"cannot list {kind.plural}: the server threw the pages away while they were read")
 
+    def current_version(self, kind: Kind) -> str:
+        """The version that the cluster's objects have reached, by the smallest question that tells it."""
+        target = self._target("list", kind)
+        answer = self._answer(Call("GET", target, (("limit", "1"),)), self._caller.patience())
+        return str(checked(answer, target)["metadata"]["resourceVersion"])
+
     def create(self, kind: Kind, body: Object, *, dry_run: bool = False) -> Object:
         """Make the object, once. One of that name that is there already is returned as it is: compare its labels.
 

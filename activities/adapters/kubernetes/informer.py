@@ -111,6 +111,7 @@ class _Loop:
         self._stream: WatchStream | None = None
         self._version = ""
         self._fruitless = 0
+        self._heard = False
         self._proof = 0.0
         self.cache = KindCache(watched)
         self.synced = threading.Event()
@@ -137,22 +138,32 @@ class _Loop:
     def _run(self) -> None:
         pause = FIRST_PAUSE
         while not self._stopping.is_set():
-            fruitless = self._fruitless
+            self._heard = False
             try:
-                self._list() if not self._version else self._follow()
-                self.trouble = None
+                self._step()
             except Gone:
                 self._version = ""
             except KubeError as error:
-                self.trouble = error
-                self._fruitless += 1
-                if self._fruitless >= FRUITLESS:
-                    self._version = ""
-            if self._fruitless <= fruitless:
+                self._failed(error)
+            if self._heard:
                 pause = FIRST_PAUSE
-                continue
-            self._stopping.wait(pause * random.uniform(0.5, 1.0))
-            pause = min(pause * 2, LONGEST_PAUSE)
+            else:
+                self._stopping.wait(pause * random.uniform(0.5, 1.0))
+                pause = min(pause * 2, LONGEST_PAUSE)
+
+    def _step(self) -> None:
+        """One watch, from a new list when there is no version to go on from."""
+        if self._version and _earlier(self._client.current_version(self._watched.kind), self._version):
+            self._version = ""  # restored from a backup: the server would wait for our version, and tell nothing
+        if not self._version:
+            self._list()
+        self._follow()
+
+    def _failed(self, error: KubeError) -> None:
+        self.trouble = error
+        self._fruitless += 1
+        if self._fruitless >= FRUITLESS:
+            self._version, self._fruitless = "", 0
 
     def _list(self) -> None:
         began, moment = time.monotonic(), self._now()
@@ -174,18 +185,20 @@ class _Loop:
         began = time.monotonic()
         for event in stream:
             moment = self._now()
+            if _earlier(event.version, self._version):
+                raise Gone(f"versions of {watched.kind.plural} went back from {self._version} to {event.version}")
             if event.type == "DELETED":
                 self._tell(self.cache.remove(event.object, moment))
             elif event.type in ("ADDED", "MODIFIED"):
                 self._tell(self.cache.put(event.object, moment))
             self._version = event.version
             self._proved(time.monotonic(), moment)
-            self._fruitless = 0
-        if time.monotonic() - began < FIRST_PAUSE:
-            self._fruitless += 1  # ended at once: pause before the next, lest this becomes a storm
+            self._heard, self._fruitless = True, 0
+        # A watch that ends at once has told nothing: a pause follows, lest this becomes a storm of its own.
+        self._heard = self._heard or time.monotonic() - began > FIRST_PAUSE
 
     def _proved(self, mark: float, moment: datetime) -> None:
-        self._proof, self.last_proof = mark, moment
+        self._proof, self.last_proof, self.trouble = mark, moment, None
 
     def _tell(self, changes: list[Change]) -> None:
         with self._telling:
@@ -195,3 +208,8 @@ class _Loop:
                         subscriber(change)
                     except Exception:
                         log.exception("a subscriber failed on a change of %s %s", change.kind.plural, change.name)
+
+
+def _earlier(version: str, other: str) -> bool:
+    """Versions are numbers on every server that there is; of those that were not, nothing could be said."""
+    return version.isdigit() and other.isdigit() and int(version) < int(other)

@@ -50,6 +50,11 @@ def truth(world: World) -> dict[str, str]:
     return {item["metadata"]["name"]: item["metadata"]["resourceVersion"] for item in world.server.objects.values()}
 
 
+def lists(world: World) -> int:
+    """How often everything was listed; the question for the present version is no list."""
+    return sum(request.verb == "list" and "limit=1" not in request.query.split("&") for request in world.proxy.requests)
+
+
 def drained(changes: "queue.SimpleQueue[Change]") -> list[Change]:
     found = []
     while not changes.empty():
@@ -142,7 +147,18 @@ def test_a_watch_that_the_server_ends_goes_on_without_a_new_list(client: KubeCli
     with informed(client, watch_seconds=1) as (informer, _):
         assert informer.wait_synced(10)
         eventually(lambda: sum(request.watching for request in world.proxy.requests) >= 3, 15)
-        assert sum(request.verb == "list" for request in world.proxy.requests) == 1
+        assert lists(world) == 1
+
+
+def test_a_server_that_was_restored_from_a_backup_is_listed_anew(client: KubeClient, world: World) -> None:
+    """It accepts a watch from the version of before, and waits until its own versions get there."""
+    for name in "abc":
+        client.create(Kind.CONFIG_MAP, config_map(name))
+    with informed(client, watch_seconds=1) as (informer, _):
+        assert informer.wait_synced(10)
+        world.server.restore()
+        client.create(Kind.CONFIG_MAP, config_map("since"))
+        eventually(lambda: list(informer.cache(Kind.CONFIG_MAP)) == ["since"], 10)
 
 
 def test_a_version_that_the_server_never_accepts_is_given_up(client: KubeClient, world: World) -> None:
@@ -150,7 +166,7 @@ def test_a_version_that_the_server_never_accepts_is_given_up(client: KubeClient,
     for _ in range(3):
         world.script.add("watch", Fault(Act.ANSWER, status=504))
     with informed(client) as (informer, _):
-        eventually(lambda: sum(request.verb == "list" for request in world.proxy.requests) == 2, 15)
+        eventually(lambda: lists(world) == 2, 15)
         client.create(Kind.CONFIG_MAP, config_map("a"))
         eventually(lambda: picture(informer) == truth(world), 10)
 
