@@ -17,11 +17,13 @@ run, rank = os.environ['PERDURE_RUN_DIR'], os.environ['PERDURE_RANK']
 LONG = 30.0  # seconds that anything may take on a busy machine
 
 
-class World(Protocol):
-    """One runtime and how to look at what it did without asking it."""
-
+class HasRuntime(Protocol):
     @property
     def runtime(self) -> Runtime: ...
+
+
+class World(HasRuntime, Protocol):
+    """One runtime and how to look at what it did without asking it."""
 
     @property
     def missing_workdir(self) -> Workdir:
@@ -50,11 +52,11 @@ def launch_of(argv: tuple[str, ...], **changes: Any) -> AttemptLaunch:
     return AttemptLaunch(ref=new_ref(), name="train", owner="somebody", argv=argv, **changes)
 
 
-def until_running(world: World, ref: AttemptRef) -> AttemptObservation:
+def until_running(world: HasRuntime, ref: AttemptRef) -> AttemptObservation:
     return _until(world, ref, lambda seen: seen.running, "all ranks are running")
 
 
-def until_ended(world: World, ref: AttemptRef, seconds: float = LONG) -> AttemptObservation:
+def until_ended(world: HasRuntime, ref: AttemptRef, seconds: float = LONG) -> AttemptObservation:
     return _until(world, ref, lambda seen: seen.ended, "the attempt has ended", seconds)
 
 
@@ -90,7 +92,7 @@ def until_logged(world: World, ref: AttemptRef, text: str, rank: int = 0) -> Non
 
 
 def _until(
-    world: World,
+    world: HasRuntime,
     ref: AttemptRef,
     holds: Callable[[AttemptObservation], bool],
     what: str,

@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.keeper import Keepers
 from activities.adapters.kubernetes.kinds import Kind
-from activities.adapters.kubernetes.markers import Closing, Markers, Opened
-from activities.adapters.kubernetes.naming import object_name
+from activities.adapters.kubernetes.markers import Closing, Markers, Proof
+from activities.adapters.kubernetes.naming import TOKEN, label, object_name
 from activities.adapters.kubernetes.objects import render
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
-from activities.adapters.kubernetes.pod_logs import KeptLogs, PodLogs, with_lines
+from activities.adapters.kubernetes.pod_logs import PodLogs, with_lines
+from activities.adapters.kubernetes.proving import Prover, conclude
 from activities.adapters.kubernetes.requests import Requests
 from activities.adapters.kubernetes.tracking import Attempt, SeenPod, Tracker
 from activities.effects import crash_point
@@ -37,6 +38,7 @@ class Collector:
         tracker: Tracker,
         pictures: Pictures,
         markers: Markers,
+        prover: Prover,
         observer: Observer,
         requests: Requests,
         keepers: Keepers,
@@ -48,6 +50,7 @@ class Collector:
         self._tracker = tracker
         self._pictures = pictures
         self._markers = markers
+        self._prover = prover
         self._observer = observer
         self._requests = requests
         self._keepers = keepers
@@ -87,13 +90,36 @@ class Collector:
         ref = launch.ref
         if self._markers.launch(ref) is None:
             return Collected(observation=AttemptObservation(ref=ref, at=self._now(), exists=True, ended=True))
-        opened = self._markers.opened(ref)
-        attempt = self._ended(launch)
-        seen = self._observer.judge(launch, attempt)
-        if opened is None or opened.claim is None:
-            return self._keep_logs(launch, attempt, seen, opened)
+        claim = self._claim(ref)
+        proof = self._markers.proof(ref)
+        attempt = self._pictures.now(ref) if proof is not None else self._ended(launch)
+        if proof is None:
+            proof = self._prove(launch, attempt, claim)
+            crash_point("kube-collect:proved")
         self._remove(launch, attempt)
-        return self._keep_volume(launch, attempt, opened.claim)
+        if proof is None:
+            return Collected(observation=self._observer.judge(launch, attempt))
+        if claim is not None:
+            return self._keep_volume(launch, proof, claim)
+        seen = with_lines(conclude(launch, proof, self._settings), proof.lines)
+        return Collected(observation=seen, log_bytes=proof.log_bytes, problems=proof.problems)
+
+    def _claim(self, ref: AttemptRef) -> str | None:
+        """The claim of the volume with the run folder, for an attempt that was let run."""
+        opened = self._markers.opened(ref)
+        return None if opened is None else opened.claim
+
+    def _prove(self, launch: AttemptLaunch, attempt: Attempt, claim: str | None) -> Proof | None:
+        """Keep what only the pods can tell, before they are deleted; without a volume that is their logs too."""
+        proof = self._prover.proof(launch, attempt)
+        if proof is None:
+            return None
+        if claim is None:
+            kept = self._logs.keep(attempt, launch)
+            reason = NO_RUN if self._settings.storage_bytes is None else LOCAL_RUN
+            told = {"lines": kept.last_lines(), "log_bytes": kept.bytes, "problems": (*kept.problems, reason)}
+            proof = proof.model_copy(update=told)
+        return self._markers.write_proof(launch.ref, proof)
 
     def _ended(self, launch: AttemptLaunch) -> Attempt:
         """The attempt once nothing of it runs: told to end, and waited for; what does not listen is deleted."""
@@ -111,29 +137,14 @@ class Collector:
         self._requests.delete(attempt, timedelta(0))
         return self._until_gone(launch, attempt)
 
-    def _keep_logs(
-        self, launch: AttemptLaunch, attempt: Attempt, seen: AttemptObservation, opened: Opened | None
-    ) -> Collected:
-        """Without a volume only what the pods wrote to their logs is left, and that goes with them."""
-        kept = KeptLogs() if opened is None else self._logs.keep(attempt, launch)
-        if opened is not None:
-            kept.problems.append(NO_RUN if self._settings.storage_bytes is None else LOCAL_RUN)
-        self._remove(launch, attempt)
-        return Collected(
-            observation=with_lines(seen, kept.last_lines()), log_bytes=kept.bytes, problems=tuple(kept.problems)
-        )
-
-    def _keep_volume(self, launch: AttemptLaunch, attempt: Attempt, claim: str) -> Collected:
+    def _keep_volume(self, launch: AttemptLaunch, proof: Proof, claim: str) -> Collected:
         if self._client.get(Kind.PERSISTENT_VOLUME_CLAIM, claim) is None:
-            seen = self._observer.judge(launch, attempt)
-            return Collected(
-                observation=seen, problems=(f"the volume claim {claim} was deleted, and all that was on it",)
-            )
+            gone = f"the volume claim {claim} was deleted, and all that was on it"
+            return Collected(observation=conclude(launch, proof, self._settings), problems=(gone,))
         outcome = self._keepers.collect(launch, claim)
-        receipts = {receipt.rank: receipt for receipt in outcome.receipts}
-        seen = self._logs.with_kept_lines(self._observer.judge(launch, attempt, receipts))
+        seen = conclude(launch, proof, self._settings, outcome.receipts)
         return Collected(
-            observation=seen,
+            observation=self._logs.with_kept_lines(seen),
             checkpoints=outcome.checkpoints,
             reached_step=outcome.reached_step,
             progress=outcome.progress,
@@ -196,7 +207,14 @@ class Collector:
         if attempt.living_job is not None:
             self._remove(launch, attempt)
         opened = self._markers.opened(ref)
-        self._client.delete(Kind.SECRET, base, uid=None if opened is None else opened.secret_uid)
+        uid = self._secret_uid(ref, base) if opened is None else opened.secret_uid
+        if uid is not None:
+            self._client.delete(Kind.SECRET, base, uid=uid)
+
+    def _secret_uid(self, ref: AttemptRef, base: str) -> str | None:
+        """The uid of a Secret that was made for this attempt, and not of another's with that name."""
+        secret = self._client.get(Kind.SECRET, base)
+        return str(secret["metadata"]["uid"]) if secret is not None and label(secret, TOKEN) == ref.token else None
 
 
 def claim_of(markers: Markers, ref: AttemptRef, settings: ClusterSettings) -> tuple[AttemptLaunch, str] | None:

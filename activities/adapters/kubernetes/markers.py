@@ -3,21 +3,27 @@
     attempts/<number>-<token>/launched.json   what was asked for; written before anything exists in the cluster
                               opened.json     the one Job that may run, by its uid; written before it is let run
                               closing.json    nothing of it may start any more: it was stopped, or is being collected
+                              ended.json      what its pods told before they were deleted
                               collected.json  what was kept; says that the attempt is over and done with
 
 Each is written once. `opened.json` is claimed: of two Jobs that were made for one attempt, the second never runs.
 """
 
 import io
+from datetime import datetime
 from typing import Literal, TypeVar
 
+from pydantic import Field
+
 from activities.ports import ObjectStore, PortError
-from definitions.attempt import AttemptLaunch, AttemptRef, Collected
+from definitions.attempt import AttemptLaunch, AttemptRef, Collected, RankEvidence
 from definitions.object_keys import job_prefix
+from definitions.pod import PodFacts
 from definitions.wire import Wire
 
 W = TypeVar("W", bound=Wire)
-LAUNCHED, OPENED, CLOSING, COLLECTED = "launched.json", "opened.json", "closing.json", "collected.json"
+LAUNCHED, OPENED, CLOSING = "launched.json", "opened.json", "closing.json"
+ENDED, COLLECTED = "ended.json", "collected.json"
 MISSING = "PD-3404"
 
 
@@ -32,6 +38,21 @@ class Opened(Wire):
 class Closing(Wire):
     by: Literal["stop", "collect"]
     reason: str = ""
+
+
+class Proof(Wire):
+    """All from which the end of an attempt is judged, seen at `at`. `stopped`: its pods went on our request.
+
+    `lines`, `log_bytes`, `problems`: what was kept of logs that go with the pods.
+    """
+
+    at: datetime
+    pods: tuple[PodFacts, ...] = ()
+    receipts: tuple[RankEvidence, ...] = ()
+    stopped: bool = False
+    lines: dict[int, tuple[str, ...]] = Field(default_factory=dict)
+    log_bytes: int = 0
+    problems: tuple[str, ...] = ()
 
 
 class Markers:
@@ -61,6 +82,14 @@ class Markers:
         """Let nothing of the attempt start from now on; returns who closed it first."""
         self._write(ref, CLOSING, closing)
         return self.closing(ref) or closing
+
+    def proof(self, ref: AttemptRef) -> Proof | None:
+        return self._read(ref, ENDED, Proof)
+
+    def write_proof(self, ref: AttemptRef, proof: Proof) -> Proof:
+        """Keep what the pods told; returns what counts, which another collector may have seen before."""
+        self._write(ref, ENDED, proof)
+        return self.proof(ref) or proof
 
     def collected(self, ref: AttemptRef) -> Collected | None:
         return self._read(ref, COLLECTED, Collected)

@@ -1,29 +1,25 @@
 """What is known of an attempt: receipts, the cluster's words, and the markers for what the cluster has forgotten."""
 
 import json
-import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TypeVar
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import termination_messages
 from activities.adapters.kubernetes.markers import Markers
-from activities.adapters.kubernetes.naming import object_name
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod import commands
 from activities.adapters.kubernetes.pod_logs import PodLogs, with_lines
+from activities.adapters.kubernetes.proving import Prover, conclude
 from activities.adapters.kubernetes.tracking import Attempt
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, RankEvidence, RankState, StoppedBy
 from definitions.cluster import ClusterSettings
-from definitions.pod import PodFacts
 from definitions.states import Mode
-from policies.pod_evidence import observation
 
 KEPT = 4096  # attempts of which launch and last lines are remembered
 ASK_WITHIN = timedelta(seconds=10)
@@ -40,6 +36,7 @@ class Observer:
         self,
         client: KubeClient,
         pictures: Pictures,
+        prover: Prover,
         markers: Markers,
         logs: PodLogs,
         settings: ClusterSettings,
@@ -47,6 +44,7 @@ class Observer:
     ) -> None:
         self._client = client
         self._pictures = pictures
+        self._prover = prover
         self._markers = markers
         self._logs = logs
         self._settings = settings
@@ -93,18 +91,12 @@ class Observer:
             self._launches.pop(ref.token, None)
             self._lines.pop(ref.token, None)
 
-    def judge(self, launch: AttemptLaunch, attempt: Attempt, receipts: Receipts | None = None) -> AttemptObservation:
-        """What a picture of the attempt proves. `receipts`: found elsewhere than in the pods' own words."""
-        opened = attempt.job is not None or bool(attempt.pods) or self._markers.opened(launch.ref) is not None
-        if attempt.living_job is None and not opened:
+    def judge(self, launch: AttemptLaunch, attempt: Attempt) -> AttemptObservation:
+        """What a picture of the attempt proves."""
+        proof = self._prover.proof(launch, attempt)
+        if proof is None:
             return self._never_began(launch)
-        facts = self._pictures.facts(attempt, events=True)
-        facts = _as_the_job_says(attempt, [*facts, *self._missing(launch, attempt, facts)])
-        stopped = self._stopped(attempt)
-        known = dict(_receipts(launch.ref, attempt)) | dict(receipts or {})
-        if stopped:
-            known = {rank: _on_request(receipt) for rank, receipt in known.items()}
-        seen = observation(launch, facts, self._settings, self._now(), known, stopped=stopped)
+        seen = conclude(launch, proof, self._settings)
         refusal = "" if seen.ended else self._pictures.refusal(attempt)
         return seen.model_copy(update={"note": f"waits: its pods are refused: {refusal}"}) if refusal else seen
 
@@ -132,36 +124,6 @@ class Observer:
         ended = closing is not None
         return AttemptObservation(ref=launch.ref, at=self._now(), ranks=ranks, ended=ended, note=note)
 
-    def _missing(self, launch: AttemptLaunch, attempt: Attempt, facts: Iterable[PodFacts]) -> list[PodFacts]:
-        """Pods that nobody here ever saw, of which the Job says that they ended, or that went with the Job."""
-        seen = {pod.index for pod in facts}
-        absent = [index for index in range(launch.nodes) if index not in seen]
-        job = attempt.living_job
-        base = object_name(launch.ref, launch.name)
-        status = (job or {}).get("status") or {}
-        well, badly = _indexes(status.get("completedIndexes", "")), _indexes(status.get("failedIndexes", ""))
-        over = job is None or _finished(job) is not None
-        return [
-            PodFacts(
-                name=f"{base}-{index}",
-                uid="",
-                index=index,
-                phase="Succeeded" if index in well else "Unknown",
-                gone=True,
-                last_seen=attempt.asked_at if job is None else None,
-            )
-            for index in absent
-            if over or index in well | badly
-        ]
-
-    def _stopped(self, attempt: Attempt) -> bool:
-        """Whether its pods went because we had asked it to end. Read only where pods went."""
-        went = attempt.living_job is None or any(_is_going(each.pod) or each.gone for each in attempt.pods.values())
-        if not went:
-            return False
-        closing = self._markers.closing(attempt.ref)
-        return closing is not None and closing.by == "stop"
-
     def _with_readiness(self, seen: AttemptObservation, attempt: Attempt, launch: AttemptLaunch) -> AttemptObservation:
         """A service's ranks come back in place, which only their pod can tell."""
         if launch.mode is not Mode.SERVICE or not any(rank.state is RankState.RUNNING for rank in seen.ranks):
@@ -182,53 +144,6 @@ class Observer:
             return {each["rank"]: {"ready": each["ready"], "restarts": each["restarts"]} for each in said}
         except (PortError, ValueError, KeyError, TypeError):
             return {}  # it is not up yet, or not any more: what the cluster says of it counts
-
-
-def _receipts(ref: AttemptRef, attempt: Attempt) -> Receipts:
-    found: dict[int, RankEvidence] = {}
-    for each in attempt.pods.values():
-        node = (each.pod.get("spec") or {}).get("nodeName", "")
-        for text in termination_messages(each.pod):
-            receipts = commands.parse_receipts(text, node)
-            if receipts is not None and receipts.token == ref.token:
-                found |= receipts.ranks
-    return found
-
-
-def _on_request(receipt: RankEvidence) -> RankEvidence:
-    """A pod that we delete cannot tell our request from a machine that goes down."""
-    if receipt.stopped_by is not StoppedBy.SHUTDOWN:
-        return receipt
-    return receipt.model_copy(update={"stopped_by": StoppedBy.REQUEST})
-
-
-def _as_the_job_says(attempt: Attempt, facts: list[PodFacts]) -> list[PodFacts]:
-    """Pods that the cluster takes down at the Job's own deadline do not say why; the Job does."""
-    finished = None if attempt.job is None else _finished(attempt.job)
-    if finished is None or finished[0] != "DeadlineExceeded":
-        return facts
-    told = {"reason": finished[0], "message": finished[1]}
-    return [pod.model_copy(update=told) if (pod.deleting or pod.gone) and not pod.reason else pod for pod in facts]
-
-
-def _finished(job: Object) -> tuple[str, str] | None:
-    """Reason and words of a Job's last condition."""
-    for condition in (job.get("status") or {}).get("conditions") or ():
-        if condition.get("type") in ("Complete", "Failed", "FailureTarget") and condition.get("status") == "True":
-            return condition.get("reason", ""), condition.get("message", "")
-    return None
-
-
-def _indexes(text: str) -> set[int]:
-    """Of `0,2-4`."""
-    found: set[int] = set()
-    for first, last in re.findall(r"(\d+)(?:-(\d+))?", text):
-        found |= set(range(int(first), int(last or first) + 1))
-    return found
-
-
-def _is_going(pod: Object) -> bool:
-    return pod["metadata"].get("deletionTimestamp") is not None
 
 
 def _keep(kept: OrderedDict[str, V], key: str, value: V) -> None:

@@ -17,6 +17,7 @@ from activities.adapters.kubernetes.naming import job_labels, selector
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod_logs import PodLogs
+from activities.adapters.kubernetes.proving import Prover
 from activities.adapters.kubernetes.requests import Requests
 from activities.adapters.kubernetes.sessions import Sessions
 from activities.adapters.kubernetes.tracking import Tracker
@@ -62,7 +63,8 @@ class KubernetesRuntime:
         self._pictures = Pictures(client, informer, self._tracker, now)
         self._logs = PodLogs(client, objects)
         self._keepers = Keepers(client, informer, objects, settings)
-        self._observer = Observer(client, self._pictures, self._markers, self._logs, settings, now)
+        prover = Prover(self._pictures, self._markers, now)
+        self._observer = Observer(client, self._pictures, prover, self._markers, self._logs, settings, now)
         self._requests = Requests(client, self._pictures, self._markers, self._observer, now)
         self._sessions = Sessions(client, self._pictures, self._observer)
         self._launcher = Launcher(client, self._tracker, self._pictures, self._markers, settings, secrets, objects, now)
@@ -71,6 +73,7 @@ class KubernetesRuntime:
             self._tracker,
             self._pictures,
             self._markers,
+            prover,
             self._observer,
             self._requests,
             self._keepers,

@@ -1,17 +1,24 @@
 """Worlds on a real Kubernetes API, with simulated pods and with real ones."""
 
-from collections.abc import Iterator
+import contextlib
+import uuid
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
+from activities.adapters.objects_folder import FolderObjects
 from activities.adapters.s3 import S3Objects, S3Place
 from definitions.cluster import ClusterSettings
 from deploy.images.builder import build
 from deploy.testcluster.progress import to_stderr
 from tests.activities.kubernetes.pods_world import PodsWorld
+from tests.activities.kubernetes.simulated import CAPACITY, PLACE, Hooks, SimulatedWorld
 from tests.activities.kubernetes.world import running
 from tests.support.cluster import TestCluster
 from tests.support.minio import REGION, Minio, running_minio
+
+Make = Callable[..., SimulatedWorld]
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +51,23 @@ def world(
         )
         with running(PodsWorld(kube_nodes, space, settings, objects)) as made:
             yield made
+
+
+@pytest.fixture
+def make_world(kube_api: TestCluster, tmp_path: Path) -> Iterator[Make]:
+    """Makes a world of simulated pods, which run for the given time, or until they are deleted."""
+    place = uuid.uuid4().hex[:12]
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(kube_api.simulated_nodes(2, CAPACITY, {PLACE: place}))
+        space = stack.enter_context(kube_api.namespace())
+
+        def make(run_for: str | None = None) -> SimulatedWorld:
+            objects = FolderObjects(tmp_path / "objects")
+            return stack.enter_context(running(SimulatedWorld(kube_api, space, objects, place, run_for)))
+
+        yield make
+
+
+@pytest.fixture
+def hooks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hooks:
+    return Hooks(tmp_path / "hooks", monkeypatch)
