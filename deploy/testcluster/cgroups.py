@@ -7,6 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from deploy.testcluster.errors import ClusterError
+
 ROOT = Path("/sys/fs/cgroup")
 CONTROLLERS = "cgroup.controllers"  # is in a folder of version 2 only
 GONE_WITHIN = 10.0
@@ -76,4 +78,11 @@ def _deepest_first(group: Path) -> Iterator[Path]:
 
 def _share_controllers(group: Path) -> None:
     controllers = (group / CONTROLLERS).read_text().split()
-    (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in controllers))
+    try:
+        (group / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in controllers))
+    except OSError as error:
+        # So in a container: the group that looks like the root has processes of its own, and may then share nothing.
+        raise ClusterError(
+            f"{group} cannot hand its controllers down ({error.strerror}); run real nodes on the machine itself or in a"
+            " virtual machine, not in a container"
+        ) from error

@@ -15,6 +15,16 @@ from deploy.testcluster.progress import Say
 
 PROGRAMS = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler")
 READY_WITHIN = 60.0
+# Who may be asked what they did: the service accounts that a test makes, but not those of the controllers.
+AUDITED = {
+    "apiVersion": "audit.k8s.io/v1",
+    "kind": "Policy",
+    "omitStages": ["RequestReceived"],
+    "rules": [
+        {"level": "None", "userGroups": ["system:serviceaccounts:kube-system"]},
+        {"level": "Metadata", "userGroups": ["system:serviceaccounts"]},
+    ],
+}
 # Their defaults (20 to 50 requests a second) would be what a load test measures.
 UNHURRIED = ("--kube-api-qps=1000", "--kube-api-burst=2000")
 
@@ -78,6 +88,7 @@ def _api_server(layout: Layout) -> list[str]:
         f"--service-cluster-ip-range={layout.service_network}", "--allow-privileged=true",
         # Else logs and exec look up the name of the node.
         "--kubelet-preferred-address-types=InternalIP",
+        f"--audit-policy-file={control / 'audit.json'}", f"--audit-log-path={layout.audit_log}",
         "--max-requests-inflight=800", "--max-mutating-requests-inflight=400",
     ]  # fmt: skip
 
@@ -109,6 +120,7 @@ def _write_credentials(layout: Layout) -> None:
     lines = [f'{layout.tokens["admin"]},admin,admin,"system:masters"']
     lines += [f'{layout.tokens[node]},system:node:{node},{node},"system:nodes"' for node in REAL_NODES]
     _private(control / "tokens.csv", "\n".join(lines) + "\n")
+    _private(control / "audit.json", json.dumps(AUDITED))
     key = ec.generate_private_key(ec.SECP256R1())
     private = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
     public = key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)

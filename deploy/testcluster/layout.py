@@ -48,6 +48,11 @@ class Layout:
         return self.folder / "control" / "certificates" / "apiserver.crt"
 
     @property
+    def audit_log(self) -> Path:
+        """One JSON line for every request of a service account that is not the control plane's own."""
+        return self.folder / "logs" / "audit.jsonl"
+
+    @property
     def network(self) -> str:
         return f"10.{self.block}.0.0/16"
 

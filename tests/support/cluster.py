@@ -5,6 +5,7 @@ A session starts its own cluster and ends it. `PERDURE_TEST_CLUSTER` names the s
 """
 
 import contextlib
+import json
 import os
 import secrets
 import sys
@@ -28,9 +29,9 @@ from tests.support.polling import eventually
 RUNNING = "PERDURE_TEST_CLUSTER"
 # What tests with a marker need. Building it takes minutes, once, and happens before the first test's clock runs.
 NEEDED: Mapping[str, tuple[str, ...]] = {
-    "kube": (*PROGRAMS, "kwok", "minio"),
-    "pods": (*PROGRAMS, "kwok", "minio", *nodes.PROGRAMS),
-    "production": ("temporal-server", "temporal-sql-tool"),
+    "kube": (*PROGRAMS, "kwok", "minio", "helm"),
+    "pods": (*PROGRAMS, "kwok", "minio", "helm", *nodes.PROGRAMS),
+    "production": ("temporal-server", "temporal-sql-tool", "minio"),
 }
 GONE_WITHIN = 60.0
 
@@ -89,6 +90,12 @@ class TestCluster:
     def host_address(self) -> str:
         """Where pods reach servers of this machine."""
         return self.cluster.host_address
+
+    def audit(self, namespace: str, service_account: str) -> list[dict[str, Any]]:
+        """What a service account has asked of the API: audit events with `verb`, `objectRef`, `responseStatus`, …"""
+        user = f"system:serviceaccount:{namespace}:{service_account}"
+        lines = self.cluster.layout.audit_log.read_text().splitlines()
+        return [event for event in map(json.loads, lines) if event["user"]["username"] == user]
 
     def load_image(self, archive: Path) -> None:
         self.cluster.load_image(archive)

@@ -2,7 +2,10 @@
 
 from pathlib import Path
 
+import pytest
+
 from deploy.testcluster import cgroups
+from deploy.testcluster.errors import ClusterError
 
 
 def version_1(root: Path) -> Path:
@@ -35,6 +38,15 @@ def test_version_2_hands_its_controllers_down(tmp_path: Path) -> None:
     assert (root / "ours" / "node-a").is_dir()
     for above in (root, root / "ours"):
         assert (above / "cgroup.subtree_control").read_text() == "+cpu +memory"
+
+
+def test_a_version_2_that_hands_nothing_down_is_refused_with_the_remedy(tmp_path: Path) -> None:
+    root = version_2(tmp_path)
+    (root / "cgroup.subtree_control").mkdir()  # so that it cannot be written
+    with pytest.raises(
+        ClusterError, match=r"cannot hand its controllers down .*; run real nodes on the machine itself"
+    ):
+        cgroups.make("ours/node-a", root)
 
 
 def test_a_group_is_removed_wherever_it_is_and_no_other(tmp_path: Path) -> None:

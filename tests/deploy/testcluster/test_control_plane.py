@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from deploy.testcluster import cluster, kwok, storage, tools
+from deploy.testcluster.api import Api
 from deploy.testcluster.errors import ClusterError
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
@@ -109,6 +111,18 @@ def bound(space: Namespace) -> list[dict[str, Any]]:
 
 def folder_of(kube_api: TestCluster, volume: str) -> Path:
     return Path(kube_api.api.get(f"/api/v1/persistentvolumes/{volume}")["spec"]["hostPath"]["path"])
+
+
+def test_what_a_service_account_asks_is_written_down(kube_api: TestCluster) -> None:
+    with kube_api.namespace() as space:
+        token = space.api.post(f"{space.path}/serviceaccounts/default/token", {"spec": {}})["status"]["token"]
+        theirs = Api(kube_api.url, kube_api.certificate, token)
+        with pytest.raises(httpx.HTTPStatusError, match="403"):
+            theirs.items(f"{space.path}/pods")
+        theirs.close()
+        asked = kube_api.audit(space.name, "default")
+        assert [(event["verb"], event["objectRef"]["resource"]) for event in asked] == [("list", "pods")]
+        assert asked[0]["responseStatus"]["code"] == 403
 
 
 def test_a_cluster_that_is_ended_leaves_no_process_and_no_file(kube_api: TestCluster, tmp_path: Path) -> None:
