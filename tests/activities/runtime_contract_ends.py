@@ -109,6 +109,17 @@ class EndsContract:
         assert rank.ended_at is not None
         assert rank.ended_at > soon
 
+    def test_a_time_limit_counts_from_when_the_ranks_run_and_the_job_is_told_the_deadline(self, world: World) -> None:
+        code = "print(os.environ['PERDURE_DEADLINE'], flush=True); time.sleep(600)"
+        limit = timedelta(seconds=1.5)
+        (rank,) = run(world, launch_of(python(code), time_limit=limit)).ranks
+        assert (rank.stopped_by, rank.signal) == (StoppedBy.TIMEOUT, 15)
+        (told,) = rank.last_lines
+        assert rank.started_at is not None
+        assert rank.ended_at is not None
+        assert abs(datetime.fromisoformat(told) - rank.started_at - limit) < timedelta(seconds=1)
+        assert rank.ended_at > datetime.fromisoformat(told)
+
     def test_a_deadline_that_is_moved_counts_and_the_job_is_told(self, world: World) -> None:
         code = """
             while not os.path.exists(run + '/control.json'): time.sleep(0.05)

@@ -62,6 +62,7 @@ def common_spec(launch: AttemptLaunch, rank: int, values: dict[str, str], files:
         "secret_files": files,
         "service": launch.mode is Mode.SERVICE,
         "deadline": None if launch.deadline is None else launch.deadline.timestamp(),
+        "time_limit": None if launch.time_limit is None else launch.time_limit.total_seconds(),
         "grace": launch.grace.total_seconds(),
         "hang_after": None if launch.hang_after is None else launch.hang_after.total_seconds(),
         "restart": _restart(launch.restart or RestartRule()),

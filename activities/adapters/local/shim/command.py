@@ -8,14 +8,17 @@ import os
 import signal
 
 from . import cgroups
+from .files import NANOSECONDS, rfc3339
 from .shared import CHDIR, EXEC, FAILED_ERRNO, FAILED_STAGE, JOINED, PASSED, READY, Shared
 from .spec import Spec
+from .stopping import deadline_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
 NOT_FOUND, NOT_EXECUTABLE, NEVER_RAN = 127, 126, 125
+DEADLINE = "PERDURE_DEADLINE"
 UMASK = 0o022  # the control plane's own 077 is not the job's business
 HIGHEST_DESCRIPTOR = 1024  # a supervisor has about ten, and all of them close on exec anyway
 
@@ -66,15 +69,24 @@ def _become(spec: Spec, shared: Shared, gate: int, log: int, groups: list[str]) 
     shared[JOINED] = cgroups.join(groups)  # meanwhile the supervisor writes the identity
     if os.read(gate, 1) != b"!":
         os._exit(NEVER_RAN)
+    env = _told(spec)
     # From here on whoever waits for this process takes its status for the command's.
     shared[PASSED] = 1
     try:
-        os.execvpe(spec.argv[0], spec.argv, spec.env)
+        os.execvpe(spec.argv[0], spec.argv, env)
     except OSError as error:
         missing = error.errno in (errno.ENOENT, errno.ENOTDIR)
         _fail(shared, EXEC, error, NOT_FOUND if missing else NOT_EXECUTABLE)
     except ValueError:  # a zero byte in an argument or a variable
         _fail(shared, EXEC, OSError(errno.EINVAL, ""), NOT_EXECUTABLE)
+
+
+def _told(spec: Spec) -> dict[str, str]:
+    """Its variables. A deadline that counts from the opening of the gate could not be told before."""
+    until = deadline_of(spec)
+    if spec.time_limit is None or until is None:
+        return spec.env
+    return {**spec.env, DEADLINE: rfc3339(int(until * NANOSECONDS))}
 
 
 def _detach(gate: int, log: int) -> None:

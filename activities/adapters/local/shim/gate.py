@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from .files import create_once, read_json, rfc3339
+from .files import NANOSECONDS, create_once, read_json, rfc3339
 from .identity import is_supervised
 from .spec import Spec
 
@@ -18,12 +18,19 @@ OPEN, CLOSED = "open", "closed"
 
 def decide(attempt_folder: str, verdict: str, by: str, why: str = "") -> dict[str, Any]:
     """Decide once for all, durably; returns what was decided, perhaps by somebody else and otherwise."""
-    value = {"gate": verdict, "by": by, "why": why, "at": rfc3339(time.time_ns())}
+    now = time.time_ns()
+    value = {"gate": verdict, "by": by, "why": why, "at": rfc3339(now), "time": now / NANOSECONDS}
     return create_once(f"{attempt_folder}/{FILE}", value, durable=True) or value
 
 
 def decision(attempt_folder: str) -> dict[str, Any] | None:
     return read_json(f"{attempt_folder}/{FILE}")
+
+
+def opened_at(attempt_folder: str) -> float | None:
+    """When the gate opened, in seconds since the epoch; None when it has not."""
+    made = decision(attempt_folder)
+    return float(made["time"]) if made is not None and made["gate"] == OPEN else None
 
 
 class Gate:

@@ -28,6 +28,7 @@ class Spec:
         self.secret_files: dict[str, str] = raw["secret_files"]
         self.service: bool = raw["service"]
         self.deadline: float | None = raw["deadline"]
+        self.time_limit: float | None = raw.get("time_limit")  # instead of a deadline: from when the gate opens
         self.grace: float = raw["grace"]
         self.hang_after: float | None = raw["hang_after"]
         self.restart: dict[str, Any] = raw["restart"]  # first, longest, limit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 
-from . import peers
+from . import gate, peers
 from .checkpointing import CheckpointFirst
 from .files import read_json
 from .spec import Spec
@@ -30,6 +30,14 @@ class Stop:
         self.cause = CAUSES.index(cause)
         self.grace = grace
         self.why = why
+
+
+def deadline_of(spec: Spec) -> float | None:
+    """When a rank is to end that was launched so, once its gate is open. The gate's own time: for all here the same."""
+    if spec.time_limit is None:
+        return spec.deadline
+    opened = gate.opened_at(spec.attempt_folder)
+    return None if opened is None else opened + spec.time_limit
 
 
 class Stops:
@@ -75,6 +83,8 @@ class Stops:
         """The command has just started: what counts as progress counts from here."""
         self._running = True
         self._progress_at = time.monotonic()
+        if self._deadline is None:
+            self._deadline = deadline_of(self._spec)
 
     def _look_at_folder(self) -> None:
         """Read what others have put there, once after each change of the folder."""
