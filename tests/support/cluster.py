@@ -159,7 +159,7 @@ def running_cluster(*, real: bool) -> Iterator[TestCluster]:
             yield seen
         return
     end_orphans()
-    folder = _sessions() / f"{os.getpid()}-{start_of(os.getpid())}" / ("real" if real else "kwok")
+    folder = sessions() / f"{os.getpid()}-{start_of(os.getpid())}" / ("real" if real else "kwok")
     started = cluster.up(folder, real=real)
     try:
         with _as_tests_see_it(started) as seen:
@@ -172,13 +172,20 @@ def running_cluster(*, real: bool) -> Iterator[TestCluster]:
 
 def end_orphans() -> None:
     """End clusters of test sessions that were killed before they could do it themselves."""
-    for session in _sessions().iterdir():
+    for session in sessions().iterdir():
         pid, _, started = session.name.partition("-")
         if str(start_of(int(pid))) != started:
             for state in session.glob(f"*/{FILE}"):
                 cluster.down(state.parent)
             for folder in (*session.iterdir(), session):
                 folder.rmdir()
+
+
+def sessions() -> Path:
+    """Where sessions keep their clusters, each in a folder named by its process and that one's start."""
+    folder = cache.folder() / "sessions"
+    folder.mkdir(exist_ok=True)
+    return folder
 
 
 def build_needed(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
@@ -209,9 +216,3 @@ def _as_tests_see_it(running: Cluster) -> Iterator[TestCluster]:
         yield TestCluster(running, api)
     finally:
         api.close()
-
-
-def _sessions() -> Path:
-    folder = cache.folder() / "sessions"
-    folder.mkdir(exist_ok=True)
-    return folder
