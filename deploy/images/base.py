@@ -39,10 +39,10 @@ PACKAGES = (
 USER = "perdure"
 USER_ID = 1000
 HOME = "home/perdure"
-# Documentation goes, licences stay.
+# Documentation goes, licences stay; so go start scripts, and a link to what an installation would choose.
 LEFT_OUT = re.compile(
     r"usr/share/(doc/(?!.*/copyright$|[^/]+$)|man/|info/|locale/|lintian/|menu/|doc-base/|bug/|pixmaps/|applications/)"
-    r"|usr/lib/valgrind/|usr/share/binfmts/|etc/init\.d/|etc/update-motd\.d/"
+    r"|usr/lib/valgrind/|usr/share/binfmts/|etc/init\.d/|etc/update-motd\.d/|etc/rmt$"
 )
 STANDARD = f"usr/lib/python{VERSION}"
 CERTIFICATES = "etc/ssl/certs/ca-certificates.crt"

@@ -21,7 +21,6 @@ LOCKS = ROOT / "requirements"
 SHIM = ROOT / "activities" / "adapters" / "local" / "shim"
 AGENT = ROOT / "activities" / "adapters" / "kubernetes" / "agent"
 HELPER = ROOT / "perdure" / "job.py"
-AGENT_PLACE = "opt/perdure/agent"
 NAMES = {"training": "perdure-training", "perdure": "perdure"}
 COMMAND = b"#!/usr/bin/python3 -I\nfrom perdure.cli.main import run\n\nrun()\n"
 SETTINGS = {
@@ -31,6 +30,12 @@ SETTINGS = {
 }
 # Starts a module of the control plane that cannot be mistaken for a user's of the same name.
 ENTRYPOINT = ["/usr/bin/python3", "-I", "-m", "perdure.local._boot"]
+
+# The programs of this folder that decide what is in a layer.
+COMPILING = ("interpreter.py", "compiler.py")
+UNPACKING = ("base.py", "deb.py")
+PACKAGING = ("python_packages.py",)
+BUNDLING = ("bundle.py", "toolchain.py", "launcher.c")
 
 Say = Callable[[str], None]
 
@@ -118,7 +123,7 @@ class Builder:
         def build(scratch: Path) -> Tree:
             return base.with_compiled(self._base_files, scratch, self._interpreter)
 
-        return self._layer(f"Debian 12, {len(self._packages)} packages", self._base_inputs, build)
+        return self._layer(f"Debian 12, {len(self._packages)} packages", self._base_inputs, UNPACKING, build)
 
     def _locked(self, name: str) -> Layer:
         lock = LOCKS / name
@@ -126,7 +131,7 @@ class Builder:
         def build(scratch: Path) -> Tree:
             return python_packages.locked(lock, scratch, self._interpreter, self._machine)
 
-        return self._layer(f"Python packages of {name}", [*self._base_inputs, lock.read_bytes()], build)
+        return self._layer(f"Python packages of {name}", [*self._base_inputs, lock.read_bytes()], PACKAGING, build)
 
     def _helper(self) -> Layer:
         modules = Tree()
@@ -139,10 +144,10 @@ class Builder:
 
         def build(_: Path) -> Tree:
             launcher = toolchain.launcher(packages, self._interpreter, self._machine)
-            return bundle.build(self._base_files, self._interpreter, launcher, self._machine).below(AGENT_PLACE)
+            return bundle.build(self._base_files, self._interpreter, launcher, self._machine).below(bundle.PLACE)
 
         inputs = [*self._base_inputs, *(package.sha256 for package in packages)]
-        return self._layer("the interpreter for pods", inputs, build)
+        return self._layer("the interpreter for pods", inputs, (*UNPACKING, *BUNDLING), build)
 
     def _ours(self) -> Layer:
         with tempfile.TemporaryDirectory(prefix="perdure-wheels-") as scratch:
@@ -153,7 +158,7 @@ class Builder:
             if not any(folder.glob("*.py")):
                 raise Refused(f"{folder} has no modules: a pod could not start its ranks")
             for path in sorted(folder.glob("*.py")):
-                beside[f"{AGENT_PLACE}/{place}/{path.name}"] = File(path.read_bytes())
+                beside[f"{bundle.PLACE}/{place}/{path.name}"] = File(path.read_bytes())
         return self._modules("Perdure", modules, beside)
 
     def _modules(self, made_of: str, modules: Tree, beside: Tree | None = None) -> Layer:
@@ -166,11 +171,13 @@ class Builder:
                 whole[path] = entry
             return whole
 
-        return self._layer(made_of, [*self._base_inputs, modules.digest(), beside.digest()], build)
+        return self._layer(made_of, [*self._base_inputs, modules.digest(), beside.digest()], PACKAGING, build)
 
-    def _layer(self, made_of: str, inputs: Iterable[str | bytes], build: Callable[[Path], Tree]) -> Layer:
+    def _layer(
+        self, made_of: str, inputs: Iterable[str | bytes], programs: Sequence[str], build: Callable[[Path], Tree]
+    ) -> Layer:
         began = time.monotonic()
-        layer, was_there = self._kept.layer(made_of, inputs, build)
+        layer, was_there = self._kept.layer(made_of, inputs, (*COMPILING, *programs), build)
         how = "kept" if was_there else f"built in {time.monotonic() - began:.1f} s"
         self._say(f"  {made_of}: {layer.size / 1e6:.1f} MB, {how}")
         return layer

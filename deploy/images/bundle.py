@@ -17,6 +17,7 @@ from deploy.images.interpreter import VERSION, Interpreter
 from deploy.images.machine import Machine
 from deploy.images.tree import EXECUTABLE, File, Tree
 
+PLACE = "opt/perdure/agent"  # in our image
 LIBRARIES = ("libc.so.6", "libm.so.6", "libz.so.1", "libexpat.so.1", "libffi.so.8")
 ARCHIVE = f"lib/python{VERSION.replace('.', '')}.zip"
 # Modules in C by name; the others need further libraries, are for other work, or for tests.

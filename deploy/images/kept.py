@@ -15,8 +15,8 @@ from deploy.images.oci import Layer, write_layer
 from deploy.images.tree import Tree
 
 RECIPE = Path(__file__).parent
-# These decide what is built and where it is kept, but not what is in a layer.
-NOT_IN_LAYERS = ("__main__.py", "apt.py", "kept.py")
+# These write every layer: another version of them makes another layer.
+ALWAYS = ("tree.py", "streams.py", "oci.py")
 KEPT_FOR = timedelta(days=30)
 
 
@@ -26,12 +26,14 @@ class KeptLayers:
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
-    def layer(self, made_of: str, inputs: Iterable[str | bytes], build: Callable[[Path], Tree]) -> tuple[Layer, bool]:
-        """The layer made from these inputs, and whether it was there. `build` gets a scratch folder for its files.
+    def layer(
+        self, made_of: str, inputs: Iterable[str | bytes], programs: Iterable[str], build: Callable[[Path], Tree]
+    ) -> tuple[Layer, bool]:
+        """The layer made from these inputs by these programs of this folder, and whether it was there.
 
-        A build that dies leaves nothing that could be taken for a layer.
+        `build` gets a scratch folder for its files. A build that dies leaves nothing that could be taken for a layer.
         """
-        place = self._folder / key(made_of, recipe(), *inputs)
+        place = self._folder / key(made_of, recipe(programs), *inputs)
         was_there = place.exists()
         if not was_there:
             self._build(place, made_of, build)
@@ -64,7 +66,6 @@ def key(*inputs: str | bytes) -> str:
     return digest.hexdigest()
 
 
-def recipe() -> str:
-    """A digest of the programs that make layers: what another version of them made is another layer."""
-    programs = (file for file in sorted(RECIPE.iterdir()) if file.suffix in (".py", ".c"))
-    return key(*(file.read_bytes() for file in programs if file.name not in NOT_IN_LAYERS))
+def recipe(programs: Iterable[str]) -> str:
+    """A digest of these programs of this folder, and of those that write every layer."""
+    return key(*((RECIPE / name).read_bytes() for name in (*ALWAYS, *programs)))

@@ -116,12 +116,18 @@ def test_a_device_in_a_package_and_what_is_no_package_are_refused(tmp_path: Path
 
 def test_a_layer_is_built_once_for_the_same_inputs(tmp_path: Path) -> None:
     kept = KeptLayers(tmp_path)
-    first, was_there = kept.layer("a layer", ["input"], lambda _: tree(a=b"1"))
+    first, was_there = kept.layer("a layer", ["input"], [], lambda _: tree(a=b"1"))
     assert not was_there
-    assert kept.layer("a layer", ["input"], lambda _: tree(a=b"2")) == (first, True)
-    other, was_there = kept.layer("a layer", ["another input"], lambda _: tree(a=b"2"))
+    assert kept.layer("a layer", ["input"], [], lambda _: tree(a=b"2")) == (first, True)
+    other, was_there = kept.layer("a layer", ["another input"], [], lambda _: tree(a=b"2"))
     assert not was_there
     assert other.content != first.content
+
+
+def test_a_layer_that_another_program_makes_is_another_layer(tmp_path: Path) -> None:
+    kept = KeptLayers(tmp_path)
+    for programs in (["base.py"], ["bundle.py"], ["base.py", "bundle.py"]):
+        assert kept.layer("a layer", ["input"], programs, lambda _: tree(a=b"1"))[1] is False
 
 
 def test_a_build_that_dies_leaves_nothing(tmp_path: Path) -> None:
@@ -130,15 +136,15 @@ def test_a_build_that_dies_leaves_nothing(tmp_path: Path) -> None:
 
     kept = KeptLayers(tmp_path)
     with pytest.raises(Refused):
-        kept.layer("a layer", ["input"], dies)
+        kept.layer("a layer", ["input"], [], dies)
     assert list(tmp_path.iterdir()) == []
-    assert kept.layer("a layer", ["input"], lambda _: tree(a=b"1"))[1] is False
+    assert kept.layer("a layer", ["input"], [], lambda _: tree(a=b"1"))[1] is False
 
 
 def test_layers_that_nobody_asked_for_in_a_month_are_forgotten(tmp_path: Path) -> None:
     kept = KeptLayers(tmp_path)
-    recent, _ = kept.layer("recent", [], lambda _: tree(a=b"1"))
-    old, _ = kept.layer("old", [], lambda _: tree(a=b"2"))
+    recent, _ = kept.layer("recent", [], [], lambda _: tree(a=b"1"))
+    old, _ = kept.layer("old", [], [], lambda _: tree(a=b"2"))
     past = old.file.stat().st_mtime - (KEPT_FOR + timedelta(minutes=1)).total_seconds()
     os.utime(old.file.parent, (past, past))
     kept.forget_unused()
