@@ -135,6 +135,7 @@ class ChaosProxy:
         self.url = ""
         self.did: Counter[tuple[str, str]] = Counter()
         self.requests: list[Request] = []
+        self.sessions: set[socket.socket] = set()
         self._lock = threading.Lock()
 
     def decide(self, request: Request) -> Fault | None:
@@ -144,6 +145,12 @@ class ChaosProxy:
             if fault is not None:
                 self.did[request.verb, fault.act.value] += 1
         return fault
+
+    def cut_sessions(self) -> None:
+        """Reset every websocket that is open."""
+        for each in tuple(self.sessions):
+            with contextlib.suppress(OSError):
+                each.shutdown(socket.SHUT_RDWR)
 
     def connect(self) -> http.client.HTTPConnection:
         if self.tls is None:
@@ -280,6 +287,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.close_connection = True
         raw = socket.create_connection(self.proxy.server, PATIENCE)
         server = self.proxy.tls.wrap_socket(raw, server_hostname=self.proxy.server[0]) if self.proxy.tls else raw
+        self.proxy.sessions.add(self.connection)
         with server:
             lines = [
                 f"{self.command} {self.path} HTTP/1.1",
@@ -291,6 +299,7 @@ class _Handler(BaseHTTPRequestHandler):
                 ready = [server] if pending else select.select([server, self.connection], [], [], PATIENCE)[0]
                 for source in ready:
                     if not (block := source.recv(BLOCK)):
+                        self.proxy.sessions.discard(self.connection)
                         return
                     (self.connection if source is server else server).sendall(block)
                 if not ready:

@@ -56,11 +56,14 @@ class ExecStream:
 
     def end_input(self) -> None:
         """Tell the command that its input is over. Raises PD-3113 when the server's protocol cannot tell it."""
+        self.must_hear_the_end_of_input()
+        self._channels.close_one(STDIN)
+
+    def must_hear_the_end_of_input(self) -> None:
         if not self._channels.can_close_one:
             raise KubeError(
                 "PD-3113", f"{self._target}: this server cannot end a command's input; Kubernetes 1.30 or later can"
             )
-        self._channels.close_one(STDIN)
 
     def resize(self, columns: int, rows: int) -> None:
         self._channels.write(RESIZE, json.dumps({"Width": columns, "Height": rows}).encode())
@@ -123,11 +126,12 @@ class Streams:
         writer = threading.Thread(target=_feed, args=(stream, stdin), name="exec-stdin", daemon=True)
         try:
             if stdin:
+                stream.must_hear_the_end_of_input()
                 writer.start()  # beside the reading: a command that answers before it has read all would block us
             return _to_the_end(stream, target, ends)
         finally:
             stream.close()
-            if stdin:
+            if writer.ident is not None:
                 writer.join()
 
     def interactive(self, target: Target, container: str, argv: Sequence[str], *, tty: bool) -> ExecStream:
@@ -170,7 +174,7 @@ def _feed(stream: ExecStream, stdin: bytes) -> None:
         stream.write(stdin)
         stream.end_input()
     except KubeError:
-        stream.close()  # the reader reports what became of the command
+        return  # the command may have ended before it read all; the reader sees what became of it
 
 
 def _exit_code(status: bytes, target: Target) -> int:

@@ -78,8 +78,9 @@ class Channels:
         with contextlib.suppress(websocket.WebSocketException, OSError, AttributeError):
             self._socket.settimeout(LEAVING)
             self._socket.send_close()
-        with contextlib.suppress(OSError, AttributeError):
-            socket.socket.shutdown(sock, socket.SHUT_RDWR)  # wakes the reader; only then may the socket be closed
+        if sock is not None:
+            with contextlib.suppress(OSError):
+                socket.socket.shutdown(sock, socket.SHUT_RDWR)  # wakes the reader; only then may it be closed
         with self._reading:
             self.ended = True
             self._socket.shutdown()

@@ -13,7 +13,7 @@ from tests.support.cluster import TestCluster
 from tests.support.kube_server import running_kube_server
 
 CHANCE = 0.45
-STEPS = 80
+STEPS = 60
 
 
 def client(kubeconfig: Path, namespace: str) -> KubeClient:
