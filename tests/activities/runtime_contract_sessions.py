@@ -12,7 +12,7 @@ import pytest
 from activities.ports import ByteStream, PortError
 from definitions.attempt import AttemptLaunch, StopRequest
 from definitions.session import Channel, Exec, Frame, Terminal
-from tests.activities.runtime_world import LONG, World, end, launch_of, python, until_ended, until_logged
+from tests.activities.runtime_world import World, end, launch_of, python, until_ended, until_logged
 from tests.support.polling import eventually
 
 LISTENING = """
@@ -106,16 +106,16 @@ class SessionContract:
     def test_a_program_that_is_left_alone_does_not_stay(self, world: World, running: AttemptLaunch) -> None:
         marker = uuid.uuid4().hex
         stream = world.runtime.exec(running.ref, 0, Exec(argv=("sh", "-c", "sleep 600; true", marker)))
-        eventually(lambda: world.living(marker), LONG, "the program runs")
+        eventually(lambda: world.living(marker), world.patience, "the program runs")
         stream.close()
-        eventually(lambda: not world.living(marker), LONG, "the program is gone")
+        eventually(lambda: not world.living(marker), world.patience, "the program is gone")
         assert world.runtime.observe(running.ref).running
 
     def test_a_port_of_a_rank_is_reached(self, world: World) -> None:
         launch = launch_of(python(LISTENING), grace=timedelta(seconds=1))
         world.runtime.launch(launch)
         lines = eventually(
-            lambda: world.runtime.read_logs(launch.ref, 0, cursor=None, limit=1), LONG, "the port is told"
+            lambda: world.runtime.read_logs(launch.ref, 0, cursor=None, limit=1), world.patience, "the port is told"
         )
         port = int(lines[0].text.split()[1])
         for _ in range(2):
@@ -151,8 +151,8 @@ class SessionContract:
         with closing(
             world.runtime.exec(running.ref, 0, Exec(argv=("sh", "-c", "trap '' HUP; sleep 600; true", marker)))
         ):
-            eventually(lambda: world.living(marker), LONG, "the program runs")
+            eventually(lambda: world.living(marker), world.patience, "the program runs")
             world.runtime.stop(running.ref, StopRequest(reason="over", grace=timedelta(0)))
             until_ended(world, running.ref)
             world.runtime.collect(running)
-            eventually(lambda: not world.living(marker), LONG, "the program is gone")
+            eventually(lambda: not world.living(marker), world.patience, "the program is gone")

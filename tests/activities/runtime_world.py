@@ -14,12 +14,15 @@ PRELUDE = """
 import json, os, signal, sys, time
 run, rank = os.environ['PERDURE_RUN_DIR'], os.environ['PERDURE_RANK']
 """
-LONG = 30.0  # seconds that anything may take on a busy machine
 
 
 class HasRuntime(Protocol):
     @property
     def runtime(self) -> Runtime: ...
+
+    @property
+    def patience(self) -> float:
+        """Seconds that anything may take on a busy machine."""
 
 
 class World(HasRuntime, Protocol):
@@ -56,7 +59,7 @@ def until_running(world: HasRuntime, ref: AttemptRef) -> AttemptObservation:
     return _until(world, ref, lambda seen: seen.running, "all ranks are running")
 
 
-def until_ended(world: HasRuntime, ref: AttemptRef, seconds: float = LONG) -> AttemptObservation:
+def until_ended(world: HasRuntime, ref: AttemptRef, seconds: float | None = None) -> AttemptObservation:
     return _until(world, ref, lambda seen: seen.ended, "the attempt has ended", seconds)
 
 
@@ -88,7 +91,7 @@ def lines_of(world: World, ref: AttemptRef, rank: int = 0, page: int = 1000) -> 
 
 
 def until_logged(world: World, ref: AttemptRef, text: str, rank: int = 0) -> None:
-    eventually(lambda: text in text_of(world, ref, rank), LONG, f"rank {rank} writes {text!r}")
+    eventually(lambda: text in text_of(world, ref, rank), world.patience, f"rank {rank} writes {text!r}")
 
 
 def _until(
@@ -96,13 +99,13 @@ def _until(
     ref: AttemptRef,
     holds: Callable[[AttemptObservation], bool],
     what: str,
-    seconds: float = LONG,
+    seconds: float | None = None,
 ) -> AttemptObservation:
     def look() -> AttemptObservation | None:
         seen = world.runtime.observe(ref)
         return seen if holds(seen) else None
 
-    seen = eventually(look, seconds, what)
+    seen = eventually(look, seconds or world.patience, what)
     assert seen is not None
     return seen
 

@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from activities.adapters.kubernetes.client import KubeClient
+from activities.adapters.kubernetes.errors import KubeError
 from activities.adapters.kubernetes.facts import pod_index
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.tracking import Attempt
@@ -120,7 +121,7 @@ class PodLogs:
     def _keep(self, pod: str, ref: AttemptRef, kept: KeptLogs) -> None:
         files: dict[int, io.BytesIO] = {}
         numbers: Counter[int] = Counter()
-        for line in self._lines(pod):
+        for line in self._lines(pod, begun=True):
             kept.add(line)
             file = files.setdefault(line.rank, io.BytesIO())
             file.write(line.stamp + b" " + line.text + b"\n")
@@ -134,15 +135,17 @@ class PodLogs:
         file.seek(0)
         return self._objects.put(f"{prefix}{numbers[rank]:06d}.log", file).bytes
 
-    def _lines(self, pod: str, *, since: Place | None = None, tail: int | None = None) -> Iterator[Line]:
-        """Whole lines of a pod's log. A container that has not begun has none."""
+    def _lines(
+        self, pod: str, *, since: Place | None = None, tail: int | None = None, begun: bool = False
+    ) -> Iterator[Line]:
+        """Whole lines of a pod's log. Unless it is known to have begun, a container without a log has no lines."""
         moment = None if since is None else since.stamp.decode()
         try:
             stream = self._client.logs(pod, MAIN, since=moment, tail=tail, within=WITHIN)
         except PortError as error:
-            if _not_begun(error):
-                return
-            raise
+            if begun or not _not_begun(error):
+                raise
+            return
         with contextlib.closing(stream):
             rest = b""
             for data in stream:
@@ -191,5 +194,6 @@ def _stamp(text: bytes) -> bytes:
 
 
 def _not_begun(error: PortError) -> bool:
-    """The kubelet's words for a container that waits: an answer of 400 as for any other bad question."""
-    return "is waiting to start" in str(error) or "PodInitializing" in str(error)
+    """What a kubelet says of a container that waits, or of a pod that it has not heard of yet, or has no more."""
+    missing = isinstance(error, KubeError) and error.status == 404
+    return missing or "is waiting to start" in str(error) or "PodInitializing" in str(error)

@@ -2,7 +2,7 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
@@ -38,9 +38,9 @@ def nothing_left(world: SimulatedWorld, launch: AttemptLaunch) -> None:
 
 
 @pytest.fixture
-def running_world(make_world: Make) -> Iterator[SimulatedWorld]:
+def running_world(make_world: Make) -> SimulatedWorld:
     """Pods run until they are deleted."""
-    yield make_world()
+    return make_world()
 
 
 def test_a_plain_job_of_four_pods_costs_at_most_twelve_calls_and_leaves_nothing(make_world: Make) -> None:

@@ -25,6 +25,8 @@ MISSING = "0" * 64
 class KubernetesWorld:
     """One runtime, as a cluster's worker has it. `calls`: every request that it sent, as `verb resource`."""
 
+    patience = 120.0  # a pod takes its seconds, and a gang of eight many of them
+
     def __init__(
         self,
         cluster: TestCluster,

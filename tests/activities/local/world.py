@@ -27,6 +27,8 @@ class FixedSecrets:
 
 
 class LocalWorld:
+    patience = 30.0
+
     def __init__(self, home: Path, settings: Settings | None = None) -> None:
         self.home = home
         self.settings = settings or Settings()
