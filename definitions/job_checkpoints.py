@@ -68,15 +68,15 @@ class Checkpoints(SpecModel):
     command: tuple[Text, ...] = Field(
         (),
         max_length=32,
-        description="Program that makes the job save, run once in each pod, with no shell between, when the job is "
-        "asked to: by `jobs checkpoint`, before a suspend, and before its pods are taken away. It has, when this ends "
-        "with 0.",
+        description="Program that makes the job save, run once in each pod, with no shell between, in the environment "
+        "and folder of its first rank: before a suspend, and before its pods are taken away (a drain). Then the pod "
+        "ends, whatever this ended with.",
         examples=[["./save", "--now"]],
     )
     directory: Line | None = Field(
         None,
-        description="Folder that `command` saves into, told as `PERDURE_SAVE_DIR`: absolute, below a mount of the "
-        "job's, or inside the run folder.",
+        description="Folder that `command` saves into, told as `PERDURE_SAVE_DIR` and made if it is missing: "
+        "absolute, below a mount of the job's, or inside the run folder.",
         examples=["/data/checkpoints"],
     )
     grace: Duration | None = Field(

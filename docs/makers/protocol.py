@@ -37,6 +37,7 @@ MEANING: dict[str, str] = {
     protocol.RESUME_FROM: "folder of the verified checkpoint to start from; absent when there is none",
     protocol.RESUME_STEP: "its step",
     protocol.CHECKPOINT_EVERY: "`checkpoints.every`, in seconds",
+    protocol.SAVE_DIR: "the folder that `checkpoints.command` saves into (`checkpoints.directory`), on a cluster",
     protocol.DEADLINE: "when the attempt will be stopped, RFC 3339",
 }
 

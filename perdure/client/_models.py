@@ -159,6 +159,17 @@ class CloneJob(Model):
     """Begin at the other job's verified checkpoint of this step."""
 
 
+class ClusterObjects(Model):
+    """The very objects of a job on a cluster."""
+
+    cluster: str
+    """The cluster, which was asked and would take them."""
+    objects: list[dict[str, Any]]
+    """As they would be made; no secret's value is in them."""
+    text: str
+    """The same as YAML, one document each."""
+
+
 class ClusterRemoved(Model):
     """What removing a cluster leaves behind."""
 
@@ -508,6 +519,32 @@ class NotificationEvent(StrEnum):
     PREEMPTED = "preempted"
 
 
+class ObjectDifference(Model):
+    """One difference between an object as it would be made now and as it is."""
+
+    object: str
+    """Kind and name."""
+    path: str
+    """Field, from its top."""
+    made: Any | None = None
+    """As it was made; null when absent."""
+    found: Any | None = None
+    """As it is; null when absent."""
+
+
+class ObjectsDiff(Model):
+    """What runs, against what was made."""
+
+    cluster: str
+    """The cluster."""
+    job: str
+    """Id of the job."""
+    attempt: int
+    """The attempt that was looked at."""
+    changes: list[ObjectDifference]
+    """Differences. Empty: all is as it was made."""
+
+
 class OomEvidence(StrEnum):
     NONE = "none"
     SUSPECTED = "suspected"
@@ -641,6 +678,20 @@ class ProgressView(Model):
     """Newest value by name; null for what is no finite number."""
     at: AwareDatetime | None = None
     """Time of the line."""
+
+
+class PutCluster(Model):
+    """A Cluster document, as JSON or as YAML text."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    document: dict[str, Any] | None = None
+    """As JSON."""
+    text: str | None = None
+    """As YAML."""
+    source: str | None = None
+    """File the text came from; used in messages only."""
 
 
 class RankState(StrEnum):
@@ -1045,37 +1096,6 @@ class VolumeMount(Model):
     """Whether the job may only read it."""
 
 
-class Why(Model):
-    """Why a job is where it is: the reason stored with the decision, never worked out afterwards."""
-
-    job: str
-    """Id of the job."""
-    name: str
-    """Name of the job."""
-    phase: Phase
-    """Where it is."""
-    reason: str
-    """The stored reason."""
-    since: AwareDatetime | None = None
-    """When that was decided."""
-    failure: FailureClass | None = None
-    """Class of the failure."""
-    attempt: int = 0
-    """Attempt it is about; 0 before the first."""
-    first_rank: Annotated[int | None, Field(alias="firstRank")] = None
-    """First rank that failed."""
-    exit_code: Annotated[int | None, Field(alias="exitCode")] = None
-    """Its exit code."""
-    signal: int | None = None
-    """The signal that ended it."""
-    last_lines: Annotated[list[str], Field(alias="lastLines")] = []
-    """Last lines of its log."""
-    help: list[str] = []
-    """What would help."""
-    next_at: Annotated[AwareDatetime | None, Field(alias="nextAt")] = None
-    """When the next attempt begins, while backing off."""
-
-
 class WorkdirMode(StrEnum):
     SNAPSHOT = "snapshot"
     LIVE = "live"
@@ -1369,6 +1389,8 @@ class JobView(Model):
     """How many attempts there have been."""
     exit_code: Annotated[int | None, Field(alias="exitCode")] = None
     """Exit code of the first failing rank, or 0; null when not known."""
+    cluster: str = "local"
+    """Where it runs; `local` is the control plane's own machine."""
     nodes: int
     """Nodes."""
     ranks: int
@@ -1491,6 +1513,12 @@ class Plan(Model):
     """The document with all defaults filled in."""
     command: list[str]
     """What every rank runs."""
+    cluster: str
+    """Where it would run; `local` is the control plane's own machine."""
+    image: str | None = None
+    """Image of its pods."""
+    volumes: list[str] = []
+    """Volumes of its pods."""
     nodes: int
     """Nodes asked for."""
     ranks: int
@@ -1513,6 +1541,19 @@ class Plan(Model):
     """Template and version it came from."""
     warnings: list[str] = []
     """What is legal but surprising."""
+
+
+class RankPlace(Model):
+    """A rank that has not ended: where its pod is, and what holds it up."""
+
+    rank: int
+    """0 to ranks - 1."""
+    node: str = ""
+    """Node of its pod; empty while it has none."""
+    state: RankState
+    """Where it is."""
+    note: str = ""
+    """The cluster's own words."""
 
 
 class RankView(Model):
@@ -1615,6 +1656,43 @@ class Toleration(Model):
     """For how long, once it appears; only with `effect: NoExecute`."""
 
 
+class Why(Model):
+    """Why a job is where it is: the reason stored with the decision, never worked out afterwards."""
+
+    job: str
+    """Id of the job."""
+    name: str
+    """Name of the job."""
+    phase: Phase
+    """Where it is."""
+    reason: str
+    """The stored reason."""
+    since: AwareDatetime | None = None
+    """When that was decided."""
+    failure: FailureClass | None = None
+    """Class of the failure."""
+    attempt: int = 0
+    """Attempt it is about; 0 before the first."""
+    first_rank: Annotated[int | None, Field(alias="firstRank")] = None
+    """First rank that failed."""
+    exit_code: Annotated[int | None, Field(alias="exitCode")] = None
+    """Its exit code."""
+    signal: int | None = None
+    """The signal that ended it."""
+    last_lines: Annotated[list[str], Field(alias="lastLines")] = []
+    """Last lines of its log."""
+    help: list[str] = []
+    """What would help."""
+    next_at: Annotated[AwareDatetime | None, Field(alias="nextAt")] = None
+    """When the next attempt begins, while backing off."""
+    cluster: str
+    """Where it runs."""
+    ranks: Annotated[list[RankPlace], Field(validate_default=True)] = []
+    """On a cluster: ranks as last seen, those that wait first, 32 at most."""
+    warnings: list[str] = []
+    """What to mind about its cluster."""
+
+
 class Workdir(Model):
     """Where the command finds its files."""
 
@@ -1694,9 +1772,9 @@ class Checkpoints(Model):
     from_: Annotated[CheckpointSource | None, Field(alias="from")] = None
     """Start from a checkpoint of another job."""
     command: list[str] = []
-    """Program that makes the job save, run once in each pod, with no shell between, when the job is asked to: by `jobs checkpoint`, before a suspend, and before its pods are taken away. It has, when this ends with 0."""
+    """Program that makes the job save, run once in each pod, with no shell between, in the environment and folder of its first rank: before a suspend, and before its pods are taken away (a drain). Then the pod ends, whatever this ended with."""
     directory: str | None = None
-    """Folder that `command` saves into, told as `PERDURE_SAVE_DIR`: absolute, below a mount of the job's, or inside the run folder."""
+    """Folder that `command` saves into, told as `PERDURE_SAVE_DIR` and made if it is missing: absolute, below a mount of the job's, or inside the run folder."""
     grace: str | None = None
     """How long a job may take to save before its processes are asked to end; left out, 2m."""
 

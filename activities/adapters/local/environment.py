@@ -74,6 +74,8 @@ def _protocol(launch: AttemptLaunch, folders: Folders) -> dict[str, str]:
         told[protocol.RESUME_STEP] = str(launch.resume_step)
     if launch.checkpoint_every is not None:
         told[protocol.CHECKPOINT_EVERY] = f"{launch.checkpoint_every.total_seconds():g}"
+    if launch.pod is not None and launch.pod.save_directory is not None:
+        told[protocol.SAVE_DIR] = str(folders.run / launch.pod.save_directory)  # an absolute one stays as it is
     if launch.deadline is not None:
         told[protocol.DEADLINE] = _moment(launch.deadline)
     return told

@@ -12,7 +12,6 @@ from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
 from definitions.cluster import ClusterSettings, NetworkRule
 from definitions.pod_needs import PodNeeds, PodNetwork
-from definitions.protocol import SAVE_DIR
 from definitions.states import Mode
 
 Json = dict[str, Any]
@@ -125,16 +124,11 @@ def _main(needs: PodNeeds, settings: ClusterSettings, rule: NetworkRule) -> Json
         "image": image,
         "imagePullPolicy": needs.image_pull_policy or settings.image_pull_policy,
         "command": list(commands.MAIN_COMMAND),
-        "env": place() + _save_folder(needs),
+        "env": place(),
         "resources": main_resources(needs, settings, rule),
         "securityContext": confined(),
         "volumeMounts": main_mounts(needs),
     }
     if needs.save_command:
-        found["lifecycle"] = {"preStop": {"exec": {"command": list(needs.save_command)}}}
+        found["lifecycle"] = {"preStop": {"exec": {"command": [*commands.SAVE, *needs.save_command]}}}
     return found
-
-
-def _save_folder(needs: PodNeeds) -> list[Json]:
-    """What the job's own command for saving is told, which the kubelet starts and not the agent."""
-    return [] if needs.save_directory is None else [{"name": SAVE_DIR, "value": needs.save_directory}]

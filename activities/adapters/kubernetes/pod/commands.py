@@ -19,6 +19,7 @@ PREPARE_COMMAND = (*STEP, "prepare")  # init container, our image
 KEEPER_COMMAND = (*STEP, "keeper")  # keeper pod, our image
 MAIN_COMMAND = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/main.py")
 ASK = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/ask.py")
+SAVE = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/agent/save.py")
 AGENT_SOURCE = "/opt/perdure/agent"  # in our image: `python`, `shim/`, `agent/` and what the interpreter needs
 LAUNCH_KEY, KEEPER_KEY = "launch.json", "keeper.json"  # keys of Secrets mounted at PLACES.secret
 NODE_VARIABLE, POD_VARIABLE, INDEX_VARIABLE = "PERDURE_NODE", "PERDURE_POD", "JOB_COMPLETION_INDEX"

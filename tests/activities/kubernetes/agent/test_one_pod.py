@@ -1,6 +1,7 @@
 """A pod that is the whole gang: what becomes of its ranks, and what its container says of them."""
 
 import json
+import subprocess
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from definitions.attempt import OomEvidence, RankState, Readiness, RestartRule, SecretFile, SecretRef, Workdir
+from definitions.pod_needs import PodNeeds
 from definitions.states import Mode
 from tests.activities.kubernetes.agent.conftest import MakeGang
 from tests.activities.kubernetes.agent.world import LONG, launch_of, python
@@ -254,3 +256,20 @@ def test_without_specifications_the_agent_ends_and_says_so(gang: MakeGang) -> No
     pod.start()
     assert pod.wait() == 125
     assert "the agent failed" in "".join(pod.output())
+
+
+def test_a_pod_that_is_to_leave_runs_the_jobs_own_program_that_saves(gang: MakeGang) -> None:
+    needs = PodNeeds(save_command=("./save",), save_directory="saves/here")
+    made = gang(launch_of(WAITS, env={"NAME": "digits"}, pod=needs)).start().until_running()
+    places = made.pods[0].places
+    program = (
+        "/bin/sh",
+        "-c",
+        'pwd > "$PERDURE_SAVE_DIR/where"; echo "$1 $NAME" > "$PERDURE_SAVE_DIR/who"',
+        "sh",
+        "as",
+    )
+    subprocess.run([f"{places.bin}/python", "-I", "-S", f"{places.bin}/agent/save.py", *program], check=True)
+    saved = made.pods[0].run_file("saves/here")
+    assert (saved / "who").read_text() == "as digits\n"
+    assert Path((saved / "where").read_text().strip()) == Path(places.tree).resolve()
