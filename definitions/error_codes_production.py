@@ -32,7 +32,7 @@ register(
     500,
     Exit.USAGE,
     "The file that PERDURE_ADMIN_TOKEN_FILE names holds no key, or one that was revoked or belongs to another tenant.",
-    "Put a key there that begins with pdk_ and was made with `perdure up` or by hand as docs/production.md says.",
+    "Put a key there that was made as docs/production.md says; it begins with pd_live_.",
 )
 register(
     "PD-4104",

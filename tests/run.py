@@ -18,7 +18,7 @@ from tests.plugin_tally import FILE
 
 HEARTBEAT_SECONDS = 30
 FAST_PROCESSES = 2
-ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods")
+ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
 
 
 def main(wanted: list[str]) -> int:

@@ -10,7 +10,8 @@ AREAS = (
     (3000, 3399, "Running attempts"),
     (3400, 3699, "Objects, checkpoints and snapshots"),
     (3700, 3999, "Store and secrets"),
-    (4000, 4499, "The control plane on this machine"),
+    (4000, 4099, "The control plane on this machine"),
+    (4100, 4149, "Deployments"),
 )
 EXIT = "../cli.md#exit-codes"
 

@@ -106,6 +106,16 @@ class ProductionStack(Stack):
             },
         )
 
+    def move(self, engine: Engine, postgres: Postgres, bucket: str) -> None:
+        """From the next start on use another engine, database server and bucket; names of databases stay."""
+        self.engine = engine
+        self.postgres = postgres
+        self.environment |= {
+            "PERDURE_TEMPORAL_ADDRESS": engine.address,
+            "PERDURE_DATABASE_URL": postgres.url(self.database),
+            "PERDURE_OBJECT_STORE": f"s3://{bucket}",
+        }
+
     @property
     def temporal_address(self) -> str:
         return self.engine.address
