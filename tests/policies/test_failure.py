@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from definitions.attempt import AttemptObservation, OomEvidence, RankState, StartError, StoppedBy
+from definitions.pod import PodCause
 from definitions.states import FailureClass, Mode
 from policies.failure import judge
 from tests.support.jobs import NOW, new_state, observed, rank, started
@@ -41,6 +42,22 @@ LATER = NOW.replace(hour=13)
         ({"signal": 15, "exit_code": None, "stopped_by": StoppedBy.SHUTDOWN}, FailureClass.NODE_LOST, "taken down"),
         ({"exit_code": None, "state": RankState.LOST}, FailureClass.INFRASTRUCTURE, "cannot be known"),
         ({"exit_code": None, "state": RankState.LOST, "node_lost": True}, FailureClass.NODE_LOST, "went down"),
+        (
+            {"exit_code": None, "state": RankState.LOST, "cause": PodCause.EVICTED, "detail": "evicted from node-0"},
+            FailureClass.EVICTED,
+            "evicted from node-0",
+        ),
+        ({"exit_code": None, "state": RankState.LOST, "cause": PodCause.CONFIG}, FailureClass.CONFIG, "its cluster"),
+        (
+            {"exit_code": None, "state": RankState.LOST, "cause": PodCause.INIT, "start_error": StartError.SECRET},
+            FailureClass.USER_ERROR,
+            "a secret could not be given",
+        ),
+        (
+            {"stopped_by": StoppedBy.SHUTDOWN, "signal": 15, "exit_code": None, "cause": PodCause.PREEMPTED},
+            FailureClass.PREEMPTED,
+            "its cluster",
+        ),
     ],
 )
 def test_evidence_decides_the_class_and_the_sentence(evidence: Any, failure: Any, words: Any) -> None:
@@ -81,3 +98,17 @@ def test_a_service_has_no_success() -> None:
 
 def test_a_rank_that_was_asked_to_stop_does_not_count_as_success_although_it_ended_with_0() -> None:
     assert judge(observed(RUNNING, rank(0, stopped_by=StoppedBy.REQUEST), rank(1))).reason == "stopped on request"
+
+
+def test_what_began_first_is_the_cause_though_it_ended_last() -> None:
+    drained = rank(0, signal=15, exit_code=None, stopped_by=StoppedBy.SHUTDOWN, ended_at=LATER)
+    drained = drained.model_copy(update={"cause": PodCause.EVICTED, "cause_at": NOW.replace(hour=11)})
+    assert judge(observed(RUNNING, drained, rank(1, exit_code=1))).rank == 0
+
+
+def test_a_rank_that_never_ran_is_no_success_and_no_place_to_avoid() -> None:
+    waits = rank(1, state=RankState.WAITING, exit_code=None, node="")
+    assert judge(observed(RUNNING, rank(0), waits)).failure is FailureClass.INFRASTRUCTURE
+    lost = rank(1, state=RankState.LOST, exit_code=None, node="", cause=PodCause.IMAGE, detail="no such image")
+    over = judge(observed(RUNNING, rank(0), lost))
+    assert (over.nodes, over.reason) == ((), "rank 1 of 2: no such image")
