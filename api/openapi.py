@@ -10,13 +10,15 @@ from fastapi.routing import APIRoute
 from pydantic.json_schema import models_json_schema
 
 from definitions.api_catalog import CreateSchedule, CreateTemplate
+from definitions.api_clusters import PutCluster
 from definitions.api_submit import SubmitJob
 from definitions.api_system import Problem
 from definitions.job import Job
 
 VERSION = "0.1.0"
 REFERENCE = "#/components/schemas/{model}"
-HAND_READ = (SubmitJob, CreateTemplate, CreateSchedule, Problem, Job)  # bodies that routes read themselves
+# Bodies that routes read themselves.
+HAND_READ = (SubmitJob, CreateTemplate, CreateSchedule, PutCluster, Problem, Job)
 
 
 def operation_id(route: APIRoute) -> str:

@@ -44,9 +44,12 @@ class Prepared:
         return self.job.metadata.project
 
 
-def read_job(caller: Caller, body: SubmitJob) -> Job | TemplateUse:
-    """Parse what does not need the store. Raises SpecError with every fault and its place."""
-    cluster = caller.deps.settings.default_cluster
+def read_job(caller: Caller, body: SubmitJob, cluster: str | None = None) -> Job | TemplateUse:
+    """Parse what does not need the store. `cluster`: of a job that names none, else the usual one.
+
+    Raises SpecError with every fault and its place.
+    """
+    cluster = cluster or caller.deps.settings.default_cluster
     if body.template is not None:
         return body.template
     source = body.source or "document"
@@ -104,7 +107,8 @@ def complete(
     submission = submission.model_copy(update={"seed_checkpoint": seed})
     settled = settle(job, submission, open_snapshot=open_snapshot)
     row = intake.found_cluster(session, settled.job)
-    place = place_of(settled.job.spec, settings_of_row(row) if row else None)
+    here = caller.deps.settings.local_jobs
+    place = place_of(settled.job.spec, settings_of_row(row) if row else None, here=here)
     if uploaded:
         _check_snapshot(session, caller.tenant, settled.job)
     _check_secrets(session, caller.tenant, settled.job)

@@ -9,6 +9,7 @@ from pydantic import Field
 from definitions.api_base import Document, Page, View, doc
 from definitions.api_submit import Change, GitState
 from definitions.attempt import RankState
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Verb
 from definitions.states import FailureClass, Mode, Phase
 
@@ -59,7 +60,7 @@ class JobView(View):
     attempt: Annotated[int, doc("Number of the current or last attempt; 0 before the first.", 1)] = 0
     attempts: Annotated[int, doc("How many attempts there have been.", 1)] = 0
     exit_code: Annotated[int | None, doc("Exit code of the first failing rank, or 0; null when not known.", 0)] = None
-    cluster: Annotated[str, doc("Where it runs; `local` is the control plane's own machine.", "local")]
+    cluster: Annotated[str, doc("Where it runs; `local` is the control plane's own machine.", "local")] = LOCAL_CLUSTER
     nodes: Annotated[int, doc("Nodes.", 2)]
     ranks: Annotated[int, doc("Processes started together.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)] = 0

@@ -202,3 +202,21 @@ register(
     "A port that connections were to be taken on is in use, or needs more rights.",
     "Name another: `perdure jobs port-forward JOB 8081:80`, or 0 for any that is free.",
 )
+
+register(
+    "PD-2950",
+    "No such node",
+    400,
+    Exit.NOT_FOUND,
+    "No cluster has a node of that name, as far as their workers have told.",
+    "List what there is: `perdure nodes list`.",
+)
+
+register(
+    "PD-2951",
+    "Several nodes of that name",
+    400,
+    Exit.USAGE,
+    "More than one cluster has a node of that name.",
+    "Say which cluster is meant: --cluster NAME.",
+)

@@ -174,8 +174,6 @@ NO_DESTINATION = Code(
     "The file exists already, its folder does not, or it may not be written.",
     "Name another file with --to, or remove the one that is there.",
 )
-
-ALL = tuple(value for value in list(globals().values()) if isinstance(value, Code))
 LOST_SESSION = Code(
     "PD-2930",
     "Session broke off",
@@ -190,3 +188,19 @@ PORT_TAKEN = Code(
     "A port that connections were to be taken on is in use, or needs more rights.",
     "Name another: `perdure jobs port-forward JOB 8081:80`, or 0 for any that is free.",
 )
+NO_SUCH_NODE = Code(
+    "PD-2950",
+    "No such node",
+    Exit.NOT_FOUND,
+    "No cluster has a node of that name, as far as their workers have told.",
+    "List what there is: `perdure nodes list`.",
+)
+AMBIGUOUS_NODE = Code(
+    "PD-2951",
+    "Several nodes of that name",
+    Exit.USAGE,
+    "More than one cluster has a node of that name.",
+    "Say which cluster is meant: --cluster NAME.",
+)
+
+ALL = tuple(value for value in list(globals().values()) if isinstance(value, Code))

@@ -3,7 +3,7 @@
 import secrets as random
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Depends
+from fastapi import APIRouter, Depends, Query
 from fastapi.concurrency import run_in_threadpool
 
 from api.access import Caller, Needs
@@ -32,10 +32,21 @@ Creator = Annotated[Caller, Depends(Needs(Action.CREATE, ResourceKind.JOB))]
 
 
 @router.post(":objects", name="jobs.objects", response_model=ClusterObjects, openapi_extra=JOB_BODY)
-async def objects(caller: Creator, body: JobBody, accept: Accept = "") -> Any:
+async def objects(
+    caller: Creator,
+    body: JobBody,
+    cluster: Annotated[
+        str | None, Query(description="Cluster of a job that names none.", examples=["north-1"], max_length=63)
+    ] = None,
+    accept: Accept = "",
+) -> Any:
     """The objects that a document would be on its cluster, which is asked whether it would take them."""
-    job = await run_in_threadpool(_prepared, caller, body)
-    cluster = job.job.spec.cluster or LOCAL_CLUSTER
+    job = await run_in_threadpool(_prepared, caller, body, cluster)
+    named = job.job.spec.cluster or LOCAL_CLUSTER
+    if cluster is not None and named != cluster:
+        detail = f"the document says cluster {named!r}, the request {cluster!r}"
+        raise PerdureError("PD-2022", detail, where="query.cluster")
+    cluster = named
     if cluster == LOCAL_CLUSTER:
         raise PerdureError("PD-2104", "the job names no cluster: on this machine it is processes", where="spec.cluster")
     answer = await ask(caller, cluster, RenderAsk(launch=_first_launch(caller, job)))
@@ -58,9 +69,9 @@ async def objects_diff(caller: Reader, job: JobPath, accept: Accept = "") -> Any
     return one(ObjectsDiff(cluster=row.cluster, job=row.id, attempt=row.attempt, changes=changes), accept)
 
 
-def _prepared(caller: Caller, body: JobBody) -> Prepared:
+def _prepared(caller: Caller, body: JobBody, cluster: str | None) -> Prepared:
     with caller.reading() as session:
-        return prepare(caller, session, read_job(caller, body), body, uploaded=False, open_snapshot=True)
+        return prepare(caller, session, read_job(caller, body, cluster), body, uploaded=False, open_snapshot=True)
 
 
 def _find(caller: Caller, job: str) -> JobRow:

@@ -22,6 +22,7 @@ INTRO = {
     "Job": f"A job, as a document for `perdure apply -f`. {FORMS}\n\n{YAML}\n\n{REFUSED}",
     "Template": f"A template, as a document. How it is used: [templates](templates.md). {FORMS}",
     "Schedule": f"A schedule, as a document. How it is used: [schedules](schedules.md). {FORMS}",
+    "Cluster": f"A cluster, as a document. How it is used: [clusters](clusters.md). {FORMS}",
     "Secret": "A secret, as a document. How it is used: [secrets](secrets.md).",
 }
 TITLES = {"Job": "Job specification"}

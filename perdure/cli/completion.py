@@ -28,6 +28,14 @@ def schedules() -> list[str]:
     return _names(lambda client: (each.name for each in client.schedules.list(limit=MOST).items))
 
 
+def clusters() -> list[str]:
+    return _names(lambda client: (each.name for each in client.clusters.list(limit=MOST).items))
+
+
+def nodes() -> list[str]:
+    return _names(lambda client: (each.name for each in client.nodes.list(limit=MOST).items))
+
+
 def _names(ask: Callable[[Client], Iterable[str]]) -> list[str]:
     from httpx import HTTPError
 

@@ -20,10 +20,17 @@ def _lines(why: Any) -> list[tuple[str, str]]:
         ("since", ago_now(why.since)),
         ("attempt", str(why.attempt) if why.attempt else ""),
         ("seen", ", ".join(part for part in evidence if part)),
+        ("places", "\n".join(_place(each) for each in why.ranks or [])),
+        ("mind", "\n".join(why.warnings or [])),
         ("last lines", "\n".join(why.last_lines)),
         ("next", f"attempt {ago_now(why.next_at)}" if why.next_at else ""),
         ("what helps", "\n".join(why.help)),
     ]
+
+
+def _place(rank: Any) -> str:
+    where = f"{rank.state} on {rank.node}" if rank.node else rank.state
+    return f"rank {rank.rank}: {where}{f': {rank.note}' if rank.note else ''}"
 
 
 WHY = Shape(columns=(Column("REASON", lambda why: why.reason),), name=lambda why: why.name, lines=_lines)

@@ -31,6 +31,8 @@ class Flags:
     env: Mapping[str, str] = field(default_factory=dict)
     nodes: int | None = None
     processes_per_node: int | None = None
+    cluster: str | None = None
+    image: str | None = None
     gpus: int | None = None
     timeout: str | None = None
     retries: int | None = None
@@ -61,6 +63,8 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "workdir": {"mode": flags.workdir},
         "nodes": flags.nodes,
         "processesPerNode": flags.processes_per_node,
+        "cluster": flags.cluster,
+        "image": flags.image,
         "resources": {"gpus": flags.gpus},
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,

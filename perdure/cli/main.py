@@ -13,6 +13,7 @@ import typer
 from perdure.cli import failure
 from perdure.cli.commands import (
     artifacts,
+    clusters,
     doctor,
     documents,
     history,
@@ -20,6 +21,7 @@ from perdure.cli.commands import (
     jobs,
     logs,
     misc,
+    nodes,
     operate,
     run_job,
     schedules,
@@ -61,7 +63,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, imports, doctor, misc):
+for part in (templates, secrets, schedules, clusters, nodes, imports, doctor, misc):
     part.register(app)
 
 

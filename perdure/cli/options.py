@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from perdure.cli.completion import jobs, schedules, secrets, templates
+from perdure.cli.completion import clusters, jobs, nodes, schedules, secrets, templates
 from perdure.cli.output import Format
 
 
@@ -34,6 +34,14 @@ Job = Annotated[
 TemplateName = Annotated[str, typer.Argument(metavar="TEMPLATE", help="Name of a template.", autocompletion=templates)]
 SecretName = Annotated[str, typer.Argument(metavar="SECRET", help="Name of a secret.", autocompletion=secrets)]
 ScheduleName = Annotated[str, typer.Argument(metavar="SCHEDULE", help="Name of a schedule.", autocompletion=schedules)]
+ClusterName = Annotated[str, typer.Argument(metavar="CLUSTER", help="Name of a cluster.", autocompletion=clusters)]
+NodeName = Annotated[str, typer.Argument(metavar="NODE", help="Name of a node.", autocompletion=nodes)]
+OnCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster", metavar="NAME", help="Cluster to run on; the usual one when left out.", autocompletion=clusters
+    ),
+]
 Project = Annotated[
     str | None, typer.Option("--project", "-p", metavar="NAME", help="Project to work in, else PERDURE_PROJECT.")
 ]

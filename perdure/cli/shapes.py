@@ -76,7 +76,8 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
 
 
 def _size(job: Any) -> str:
-    ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}"
+    place = "" if job.cluster in (None, "local") else f" of cluster {job.cluster}"
+    ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}{place}"
     return f"{ranks}, {count(job.gpus, 'GPU', 'GPUs')}{', as a service' if job.mode == 'service' else ''}"
 
 
@@ -111,6 +112,7 @@ JOB = Shape(
         Column("ATTEMPT", lambda job: text(job.attempt or "")),
         Column("STEP", lambda job: text(job.step)),
         Column("RANKS", lambda job: text(job.ranks), spare=True),
+        Column("CLUSTER", lambda job: text(job.cluster), spare=True),
         Column("AGE", lambda job: lasting(_now() - job.created_at)),
         Column("RAN", _span),
         Column("OWNER", lambda job: job.owner, spare=True),

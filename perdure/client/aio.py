@@ -16,7 +16,17 @@ from perdure.client._models import JobView, Plan, ScheduleView, SubmitJob
 from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
-from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
+from perdure.client.groups import (
+    Clusters,
+    Jobs,
+    Nodes,
+    RunVerbs,
+    Schedules,
+    Secrets,
+    Snapshots,
+    System,
+    Templates,
+)
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
 from perdure.client.submitting import Draft, Progress, creating, drafting, planning, request, scheduling, sending
@@ -48,6 +58,8 @@ class AsyncClient:
         self.secrets: Secrets[AsyncClient] = Secrets(self)
         self.schedules: Schedules[AsyncClient] = Schedules(self)
         self.snapshots: Snapshots[AsyncClient] = Snapshots(self)
+        self.clusters: Clusters[AsyncClient] = Clusters(self)
+        self.nodes: Nodes[AsyncClient] = Nodes(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

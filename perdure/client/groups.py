@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.client.call import paged
-from perdure.client.operations import catalog, history, jobs, system
+from perdure.client.operations import catalog, clusters, history, jobs, system
 from perdure.client.verbs import C, Group, Iterate, OwnIterate, OwnVerb, Thing, Verb
 
 
@@ -24,6 +24,8 @@ class Jobs(Group[C]):
     plan = Verb(jobs.plan)
     validate = Verb(jobs.validate)
     render = Verb(jobs.render)
+    objects = Verb(jobs.objects)
+    objects_diff = Verb(jobs.objects_diff)
     diff = Verb(jobs.diff)
     apply = Verb(jobs.apply)
     import_ = Verb(jobs.import_jobs)
@@ -88,6 +90,29 @@ class Schedules(Group[C]):
     resume = Verb(catalog.resume_schedule)
     trigger = Verb(catalog.trigger_schedule)
     delete = Verb(catalog.delete_schedule)
+
+
+class Clusters(Group[C]):
+    """Where jobs can run beside this machine. They belong to the installation, not to a project."""
+
+    create = Verb(clusters.create)
+    replace = Verb(clusters.replace)
+    list = Verb(clusters.list_clusters)
+    each = Iterate(paged(clusters.list_clusters))
+    get = Verb(clusters.get)
+    check = Verb(clusters.check)
+    delete = Verb(clusters.delete)
+
+
+class Nodes(Group[C]):
+    """Nodes of clusters."""
+
+    list = Verb(clusters.list_nodes)
+    each = Iterate(paged(clusters.list_nodes))
+    get = Verb(clusters.get_node)
+    cordon = Verb(clusters.cordon)
+    uncordon = Verb(clusters.uncordon)
+    drain = Verb(clusters.drain)
 
 
 class Snapshots(Group[C]):

@@ -16,7 +16,17 @@ from perdure.client._models import JobView, Plan, ScheduleView, SubmitJob
 from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
-from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
+from perdure.client.groups import (
+    Clusters,
+    Jobs,
+    Nodes,
+    RunVerbs,
+    Schedules,
+    Secrets,
+    Snapshots,
+    System,
+    Templates,
+)
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
 from perdure.client.submitting import Draft, Progress, creating, drafting, planning, request, scheduling, sending
@@ -54,6 +64,8 @@ class Client:
         self.secrets: Secrets[Client] = Secrets(self)
         self.schedules: Schedules[Client] = Schedules(self)
         self.snapshots: Snapshots[Client] = Snapshots(self)
+        self.clusters: Clusters[Client] = Clusters(self)
+        self.nodes: Nodes[Client] = Nodes(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

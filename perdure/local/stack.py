@@ -23,8 +23,16 @@ MODULES = {
     "worker": "workers.control",
     "cluster-worker": "workers.cluster_worker",
     "migrate": "workers.migrate",
+    "check-tables": "workers.check_tables",
+    "new-key": "workers.new_key",
 }
-SHARED_BY = {name: (DATABASE_VARIABLE, ENGINE_VARIABLE) for name in MODULES} | {"migrate": (DATABASE_VARIABLE,)}
+NEEDS_DATABASE = (DATABASE_VARIABLE,)
+SHARED_BY = {
+    **{name: (DATABASE_VARIABLE, ENGINE_VARIABLE) for name in MODULES},
+    "migrate": NEEDS_DATABASE,
+    "check-tables": NEEDS_DATABASE,
+    "new-key": (),
+}
 
 
 def children(home: Home, ports: Ports, *, own_engine: bool = True) -> tuple[ChildSpec, ...]:
@@ -66,6 +74,11 @@ def spawner(
 
 def environment_of(environ: Mapping[str, str]) -> dict[str, str]:
     """What a process of the control plane gets of our environment."""
+    return {name: value for name, value in environ.items() if not name.startswith(LEFT_OUT)}
+
+
+def without_user_settings(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what is meant for the user's own commands."""
     return {name: value for name, value in environ.items() if not name.startswith(LEFT_OUT)}
 
 

@@ -13,7 +13,7 @@ import typer
 from perdure.cli.main import app
 from perdure.client import _models as models
 from perdure.client.call import Call
-from perdure.client.groups import Jobs, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
+from perdure.client.groups import Clusters, Jobs, Nodes, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
 from perdure.client.verbs import Iterate, OwnIterate, OwnVerb, Verb
 
 OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -24,6 +24,8 @@ GROUPS = {
     "secrets": Secrets,
     "schedules": Schedules,
     "snapshots": Snapshots,
+    "clusters": Clusters,
+    "nodes": Nodes,
 }
 # operation of the API -> (method of the client, command). Everything that one of the three has is here.
 TABLE: dict[str, tuple[str, str]] = {
@@ -38,6 +40,8 @@ TABLE: dict[str, tuple[str, str]] = {
     "jobs.render": ("jobs.render", "render"),
     "jobs.diff": ("jobs.diff", "diff"),
     "jobs.apply": ("jobs.apply", "apply"),
+    "jobs.objects": ("jobs.objects", "render --cluster"),
+    "jobs.objectsDiff": ("jobs.objects_diff", "jobs objects"),
     "jobs.get": ("jobs.get", "jobs show"),
     "jobs.delete": ("jobs.delete", "jobs delete"),
     "jobs.why": ("jobs.why", "jobs why"),
@@ -76,15 +80,34 @@ TABLE: dict[str, tuple[str, str]] = {
     "schedules.pause": ("schedules.pause", "schedules pause"),
     "schedules.resume": ("schedules.resume", "schedules resume"),
     "schedules.trigger": ("schedules.trigger", "schedules trigger"),
+    "clusters.create": ("clusters.create", "clusters add"),
+    "clusters.replace": ("clusters.replace", "clusters add --replace"),
+    "clusters.list": ("clusters.list", "clusters list"),
+    "clusters.get": ("clusters.get", "clusters show"),
+    "clusters.check": ("clusters.check", "clusters check"),
+    "clusters.delete": ("clusters.delete", "clusters remove"),
+    "nodes.list": ("nodes.list", "nodes list"),
+    "nodes.get": ("nodes.get", "nodes show"),
+    "nodes.cordon": ("nodes.cordon", "nodes cordon"),
+    "nodes.uncordon": ("nodes.uncordon", "nodes uncordon"),
+    "nodes.drain": ("nodes.drain", "nodes drain"),
 }
 PAGES = {"system.errorPage", "system.errorPages", "system.reference", "system.style", "system.openapi"}  # for browsers
 ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan, bytes into a file
     "jobs.plan",
     "jobs.download_artifact",
     *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
-    *(f"{noun}.each" for noun in ("templates", "secrets", "schedules")),
+    *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
 }
-ONLY_COMMANDS = {"up", "down", "status", "serve", "completion", "version"}  # about this machine, not about the API
+ONLY_COMMANDS = {
+    "clusters rbac",
+    "clusters worker",
+    "up",
+    "down",
+    "status",
+    "completion",
+    "version",
+}  # about this machine, not about the API
 SAMPLES: dict[type, Any] = {
     str: "x",
     int: 1,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import typer
 
 from perdure.cli import options as given
@@ -14,7 +16,13 @@ def register(app: typer.Typer) -> None:
     """Add these commands."""
     command(app, "apply", "perdure apply -f job.yaml", "perdure apply -f job.yaml --wait", shows="JobView")(apply)
     command(app, "validate", "perdure validate -f job.yaml", shows="Validation")(validate)
-    command(app, "render", "perdure render -f job.yaml > whole.yaml", shows="Rendered")(render)
+    command(
+        app,
+        "render",
+        "perdure render -f job.yaml > whole.yaml",
+        "perdure render -f job.yaml --cluster north-1",
+        shows="Rendered",
+    )(render)
     command(app, "diff", "perdure diff -f job.yaml", shows="Diff")(diff)
 
 
@@ -57,14 +65,26 @@ def validate(
 
 
 def render(
-    file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None
+    file: given.File,
+    cluster: Annotated[
+        str | None,
+        typer.Option("--cluster", metavar="NAME", help="Print the very objects on this cluster, which it would take."),
+    ] = None,
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
 ) -> None:
-    """Print a job's document with every default filled in."""
+    """Print a job's document with every default filled in; or with --cluster the objects that it would be there."""
+    from perdure.cli.cluster_shapes import OBJECTS
     from perdure.cli.template_view import RENDERED
     from perdure.client.submitting import request
 
     with session.client(project) as client:
-        Out.of(json, output).one(client.jobs.render(request(file)), RENDERED)
+        out = Out.of(json, output)
+        if cluster is not None:
+            out.one(client.jobs.objects(request(file), cluster=cluster), OBJECTS)
+        else:
+            out.one(client.jobs.render(request(file)), RENDERED)
 
 
 def diff(file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None) -> None:

@@ -22,6 +22,7 @@ def register(app: typer.Typer) -> None:
         show
     )
     command(app, "why", "perdure jobs why digits", shows="Why")(why)
+    command(app, "objects", "perdure jobs objects tuned", shows="ObjectsDiff")(objects)
     command(app, "wait", "perdure jobs wait digits --timeout 2h", shows="JobView")(wait)
     command(app, "clone", "perdure jobs clone digits --set spec.timeout=4h --from-step 1200", shows="JobView")(clone)
     command(app, "delete", "perdure jobs delete digits -y")(delete)
@@ -36,6 +37,7 @@ def list_(
     ] = None,
     owner: Annotated[str | None, typer.Option(help="Only jobs of this person.")] = None,
     name: Annotated[str | None, typer.Option(help="Only jobs of this name.")] = None,
+    cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Only jobs on this cluster.")] = None,
     template: Annotated[str | None, typer.Option(help="Only jobs of this template.")] = None,
     schedule: Annotated[str | None, typer.Option(help="Only jobs of this schedule.")] = None,
     since: given.Since = None,
@@ -63,6 +65,7 @@ def list_(
         template=template,
         schedule=schedule,
         name=name,
+        cluster=cluster,
     )
     with session.client(project) as client:
         if not watch:
@@ -99,6 +102,16 @@ def why(job: given.Job, project: given.Project = None, json: given.Json = None, 
 
     with session.client(project) as client:
         Out.of(json, output).one(client.jobs.why(job), WHY)
+
+
+def objects(
+    job: given.Job, project: given.Project = None, json: given.Json = None, output: given.Output = None
+) -> None:
+    """Compare the objects of a job on a cluster with what was made: what people or the cluster changed."""
+    from perdure.cli.cluster_shapes import OBJECTS_DIFF
+
+    with session.client(project) as client:
+        Out.of(json, output).one(client.jobs.objects_diff(job), OBJECTS_DIFF)
 
 
 def wait(

@@ -32,6 +32,7 @@ def register(app: typer.Typer) -> None:
         "perdure run -- python train.py",
         "perdure run --nodes 2 --timeout 2h --checkpoint-every 5m --env LR=0.1 --follow -- python train.py",
         "perdure run --template finetune --set epochs=3 --wait",
+        "perdure run --cluster north-1 --gpus 8 -- python train.py",
         shows="JobView",
         context_settings={"allow_interspersed_args": False},
     )(run)
@@ -44,6 +45,8 @@ def run(
     ] = None,
     nodes: Annotated[int | None, typer.Option(min=1, help="Machines, or groups of processes on one.")] = None,
     processes_per_node: Annotated[int | None, typer.Option(min=1, help="Processes on each node.")] = None,
+    cluster: given.OnCluster = None,
+    image: Annotated[str | None, typer.Option(help="Image of its pods, on a cluster.")] = None,
     gpus: Annotated[int | None, typer.Option(min=0, help="GPUs of each node.")] = None,
     framework: Annotated[str | None, typer.Option(help="Whose variables each process gets, such as pytorch.")] = None,
     env: Annotated[
@@ -100,6 +103,8 @@ def run(
         env=session.pairs("--env", env),
         nodes=nodes,
         processes_per_node=processes_per_node,
+        cluster=cluster,
+        image=image,
         gpus=gpus,
         framework=framework,
         timeout=timeout,

@@ -9,12 +9,14 @@ from typing import Any
 from perdure.client._models import (
     Applied,
     CloneJob,
+    ClusterObjects,
     Diff,
     ExtendJob,
     ImportedJobs,
     ImportJobs,
     JobPage,
     JobView,
+    ObjectsDiff,
     Operate,
     Operation,
     Phase,
@@ -27,6 +29,7 @@ from perdure.client._models import (
 from perdure.client.call import Call, M, as_json, nothing, reading, segment
 
 JSON = "application/json"
+PATIENCE = 120.0  # seconds that a cluster may take to answer
 
 
 def submit(body: SubmitJob, *, project: str | None = None) -> Call[JobView]:
@@ -47,6 +50,17 @@ def validate(body: SubmitJob, *, project: str | None = None) -> Call[Validation]
 def render(body: SubmitJob, *, project: str | None = None) -> Call[Rendered]:
     """Fill in every default and template parameter."""
     return _document("render", "/v1/jobs:render", Rendered, body, project)
+
+
+def objects(body: SubmitJob, *, cluster: str | None = None, project: str | None = None) -> Call[ClusterObjects]:
+    """The objects that a document would be on its cluster. `cluster`: of a job that names none."""
+    return _document("objects", "/v1/jobs:objects", ClusterObjects, body, project, {"cluster": cluster})
+
+
+def objects_diff(job: str, *, project: str | None = None) -> Call[ObjectsDiff]:
+    """In what the objects of the job's present attempt differ from what was made."""
+    path = f"/v1/jobs/{segment(job)}/objects"
+    return Call("jobs.objectsDiff", "GET", path, reading(ObjectsDiff), project=project, patience=PATIENCE)
 
 
 def diff(body: SubmitJob, *, project: str | None = None) -> Call[Diff]:
@@ -75,6 +89,7 @@ def list_jobs(
     template: str | None = None,
     schedule: str | None = None,
     name: str | None = None,
+    cluster: str | None = None,
     limit: int | None = None,
     cursor: str | None = None,
     project: str | None = None,
@@ -88,6 +103,7 @@ def list_jobs(
         "template": template,
         "schedule": schedule,
         "name": name,
+        "cluster": cluster,
         "limit": limit,
         "cursor": cursor,
     }

@@ -2,9 +2,13 @@
 
 from datetime import UTC, datetime, timedelta
 
+from definitions.cluster import ClusterReport, Finding, NodeView
+from definitions.cluster_calls import Answer, ObjectChange
 from definitions.progress import ProgressPoint
 from definitions.states import FailureClass, Phase
-from tests.api.world import document, schedule_document, template_document
+from store import clusters
+from store.engine import session
+from tests.api.world import cluster_document, document, schedule_document, template_document
 from tests.perdure.live import Live
 
 
@@ -31,4 +35,34 @@ def fill(live: Live) -> str:
     world.artifact(job, "model/weights.npz", b"weights")
     world.change(job, failure=FailureClass.USER_ERROR, attempt=1)
     world.end(job, Phase.FAILED, "rank 0 ended with 3 (user-error); not retried")
+    return job
+
+
+def add_cluster(live: Live) -> str:
+    """A cluster `north-1` whose worker is there, with a node `gpu-7`, and a job `tuned` that runs on it.
+
+    Returns the job's id.
+    """
+    world, now = live.world, datetime.now(UTC)
+    with live.client() as client:
+        client.clusters.create(cluster_document("north-1", image="perdure.test/train:1"))
+        job = client.submit(document("tuned", cluster="north-1")).id
+    node = NodeView(
+        cluster="north-1", name="gpu-7", ready=True, schedulable=True, gpus=8, cpu_millis=64000, seen_at=now
+    )
+    with session(world.engine) as active:
+        clusters.record_nodes(active, "north-1", [node], [])
+        clusters.note_worker(active, "north-1", now)
+    world.attempt(job)
+    world.evidence(job, [("gpu-7", 0)])
+    world.change(job, phase=Phase.RUNNING, reason="running")
+    good = Finding(what="version", ok=True, detail="v1.34.4")
+    report = ClusterReport(cluster="north-1", at=now, version="v1.34.4", findings=(good,), nodes=1, rbac="kind: Role\n")
+    made = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "digits-0f3a-1"}}
+    change = ObjectChange(object="Job/digits-0f3a-1", path="spec.parallelism", made=2, found=1)
+    world.clusters.answers |= {
+        "check": Answer(report=report),
+        "render": Answer(objects=(made,)),
+        "compare": Answer(changes=(change,)),
+    }
     return job

@@ -16,8 +16,8 @@ import yaml
 
 from definitions.states import Phase
 from perdure.cli.main import app
-from tests.api.world import schedule_document, template_document
-from tests.perdure.cli.filling import fill
+from tests.api.world import cluster_document, schedule_document, template_document
+from tests.perdure.cli.filling import add_cluster, fill
 from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 
@@ -29,6 +29,7 @@ metadata: {name: training}
 spec: {template: {spec: {containers: [{name: main, image: train, command: [python, train.py]}]}}}
 """
 STACK = ("up", "down", "status")  # they are about a control plane of this machine, and have one below
+WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/integration has one
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
 PHASES = {  # of the job that is asked for something; else it has ended
     **dict.fromkeys(("cancel", "suspend", "extend", "checkpoint"), Phase.RUNNING),
@@ -76,6 +77,7 @@ def world(tmp_path: Path) -> Iterator[tuple[Live, Path]]:
     (folder / "training.yaml").write_text(KUBERNETES_YAML)
     (folder / "finetune.yaml").write_text(yaml.safe_dump(template_document()))
     (folder / "nightly.yaml").write_text(yaml.safe_dump(schedule_document()))
+    (folder / "north.yaml").write_text(yaml.safe_dump(cluster_document("north-1")))
     with live_api(tmp_path) as live:
         yield live, folder
 
@@ -84,6 +86,9 @@ def prepare(live: Live, example: str) -> None:
     """Put there what the example speaks of, as it must be for it."""
     job = fill(live)
     live.world.checkpoint(job, 1200)
+    there = add_cluster(live)
+    if "clusters remove" in example:
+        live.world.end(there)
     _, noun, verb, *_ = [*example.split(), ""]
     phase = PHASES.get(verb, Phase.SUCCEEDED) if noun == "jobs" else Phase.SUCCEEDED
     live.world.change(job, phase=phase, failure=None)
@@ -126,7 +131,9 @@ def carried_out(example: str, folder: Path, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize("example", [example for example in EVERY if example.split()[1] not in STACK])
+@pytest.mark.parametrize(
+    "example", [example for example in EVERY if example.split()[1] not in STACK and not example.startswith(WORKER)]
+)
 def test_an_example_works_as_it_is_written(world: tuple[Live, Path], example: str) -> None:
     live, folder = world
     prepare(live, example)

@@ -16,7 +16,10 @@ from tests.api.world import schedule_document, template_document
 from tests.perdure.cli.calling import Cli, ended, on_terminal, started
 from tests.perdure.live import JOB_YAML, Live
 
-WIDE = {"NAME": 22, "PHASE": 9, "ATTEMPT": 7, "STEP": 4, "RANKS": 5, "AGE": 5, "RAN": 3, "OWNER": 11, "ID": 26}
+WIDE = {
+    **{"NAME": 22, "PHASE": 9, "ATTEMPT": 7, "STEP": 4, "RANKS": 5, "CLUSTER": 8, "AGE": 5, "RAN": 3},
+    **{"OWNER": 11, "ID": 26},
+}
 
 
 def headings(width: int, reason: int) -> dict[str, int]:
@@ -36,9 +39,9 @@ def test_a_table_fits_its_terminal_and_cuts_sentences_before_numbers(width: int,
 
 
 def test_what_can_be_spared_goes_first_from_the_right_and_stays_where_there_is_room() -> None:
-    assert headings(160, 40).keys() == {*WIDE, "REASON"}
-    assert headings(116, 40).keys() == {*WIDE, "REASON"} - {"ID"}
-    assert headings(80, 40).keys() == {*WIDE, "REASON"} - {"ID", "OWNER", "RANKS"}
+    assert headings(170, 40).keys() == {*WIDE, "REASON"}
+    assert headings(126, 40).keys() == {*WIDE, "REASON"} - {"ID"}
+    assert headings(80, 40).keys() == {*WIDE, "REASON"} - {"ID", "OWNER", "CLUSTER", "RANKS"}
 
 
 def test_a_terminal_gets_no_columns_in_which_nothing_stands_and_a_pipe_gets_all(live: Live, cli: Cli, job: str) -> None:
