@@ -33,6 +33,7 @@ class ApiSettings(Wire):
     namespace: str = "default"
     operating_tenant: str = DEFAULT_TENANT  # whose admins look after what is the installation's
     default_cluster: str = LOCAL_CLUSTER  # of jobs that name none
+    local_jobs: bool = True  # whether jobs may run as processes of the worker's own machine
     allowed_hosts: tuple[str, ...] = ("127.0.0.1", "localhost", "[::1]")
     limits: Limits = Limits()
     poll: timedelta = timedelta(milliseconds=500)  # how often a stream or long poll looks at the store

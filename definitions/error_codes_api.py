@@ -250,3 +250,11 @@ register(
     "The job has fewer ranks than the number that was given; they count from 0.",
     "Name one of the job's ranks.",
 )
+register(
+    "PD-2107",
+    "Jobs run on clusters only",
+    422,
+    Exit.USAGE,
+    "This installation runs no jobs as processes of its own machine (PERDURE_LOCAL_JOBS), and the job names no cluster.",
+    "Name one with spec.cluster or --cluster; `perdure clusters list` shows them.",
+)

@@ -15,9 +15,14 @@ class Place(Wire):
     volumes: tuple[str, ...] = ()
 
 
-def place_of(spec: JobSpec, settings: ClusterSettings | None) -> Place:
-    """`settings`: of the job's cluster; None for this machine. Raises PD-2106 when neither names an image."""
+def place_of(spec: JobSpec, settings: ClusterSettings | None, *, here: bool = True) -> Place:
+    """`settings`: of the job's cluster; None for this machine. `here`: whether jobs may run on this machine at all.
+
+    Raises PD-2106 when neither names an image, PD-2107 for a job of this machine where none may run.
+    """
     if settings is None or spec.cluster is None:
+        if not here:
+            raise PerdureError("PD-2107", "the job names no cluster", where="spec.cluster")
         return Place()
     image = spec.image or settings.image
     if image is None:

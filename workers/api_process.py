@@ -94,6 +94,7 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
             namespace=settings.temporal_namespace,
             operating_tenant=settings.operating_tenant,
             default_cluster=settings.default_cluster,
+            local_jobs=settings.local_jobs,
             allowed_hosts=settings.allowed_hosts,
             limits=limits,
         ),

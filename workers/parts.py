@@ -49,11 +49,11 @@ class Parts:
     def queues(self, client: Client) -> Sequence[Queue]:
         """What this process serves."""
         ender = OperatorEnder(TemporalJobOperator(client, REQUEST_WITHIN))
-        return (
-            registry.control(self.journal, SqlScheduleRuns(self.engine), ender),
-            registry.local_cluster(self.runtime, self.journal),
-            registry.sessions(LOCAL_CLUSTER, self.runtime),
-        )
+        control = registry.control(self.journal, SqlScheduleRuns(self.engine), ender)
+        if not self.settings.local_jobs:
+            return (control,)
+        here = registry.local_cluster(self.runtime, self.journal)
+        return (control, here, registry.sessions(LOCAL_CLUSTER, self.runtime))
 
     def loops(self, client: Client) -> Sequence[Loop]:
         """What runs beside the workers, each until its event is set."""

@@ -147,6 +147,11 @@ class Settings(BaseSettings):
     sweep: Duration = Field(
         timedelta(minutes=1), description="How often jobs, artifacts and snapshots past their time are looked for."
     )
+    local_jobs: bool = Field(
+        True,
+        description="Whether jobs may run as processes of the worker's own machine, as its own user. Where people "
+        "share an installation, switch it off: such jobs could read the control plane's own secrets.",
+    )
     default_cluster: str = Field(LOCAL_CLUSTER, description="Cluster of jobs that name none. `local`: this machine.")
     operating_tenant: str = Field(
         DEFAULT_TENANT, description="Tenant whose admins look after the installation: clusters and nodes."

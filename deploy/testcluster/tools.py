@@ -74,6 +74,7 @@ MODULES = (
             "temporal-sql-tool": "go.temporal.io/server/cmd/tools/sql",
         },
     ),
+    Module("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}),
 )
 NAMES = tuple(name for module in MODULES for name in module.programs)
 
