@@ -17,7 +17,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .beside import spec
 
-PAUSE = 0.1  # seconds
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5  # seconds between two looks while nothing is written
 BLOCK = 256 * 1024
 FRACTION = 26  # where a stamp's microseconds end
 
@@ -46,16 +46,20 @@ class Echo:
         self._own.append(_own_line(b" - ", text))
 
     def _run(self) -> None:
+        pause = FIRST_PAUSE
         while True:
             ending = self._ending.is_set()  # asked first: what is written before that is found afterwards
             own, self._own = self._own, []
             parts = [*own, *(log.read() for log in self._logs)]
             if not all(self._write(part) for part in parts):
                 return
-            if not any(parts):
-                if ending:
-                    return
-                self._ending.wait(PAUSE)
+            if any(parts):
+                pause = FIRST_PAUSE
+            elif ending:
+                return
+            else:
+                self._ending.wait(pause)
+                pause = min(pause * 1.5, LONGEST_PAUSE)
 
     def _write(self, data: bytes) -> bool:
         try:

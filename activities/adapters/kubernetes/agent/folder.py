@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Folder:
-    """Looked at some ten times a second; every answer comes from files, so nothing here needs to be remembered."""
+    """Looked at several times a second; every answer comes from files, so nothing here needs to be remembered."""
 
     def __init__(self, pod: Pod) -> None:
         self._pod = pod

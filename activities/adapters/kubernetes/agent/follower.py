@@ -12,6 +12,7 @@ from . import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
 RETRY_PAUSE = 0.2  # seconds
@@ -20,11 +21,13 @@ RETRY_PAUSE = 0.2  # seconds
 class Follower:
     """Speaks in a thread of its own. `heard`: the first pod; `refused`: why it wants nothing of us, if so."""
 
-    def __init__(self, host: str, port: int, token: str, index: int) -> None:
+    def __init__(self, place: tuple[str, int], token: str, index: int, news: Callable[[], None]) -> None:
+        """`place`: the first pod's name and port. `news` is called when it says something new."""
         self.heard = wire.Heard()
+        self._tell_of_news = news
         self.refused: str | None = None
         self._names = {"token": token, "index": index, "id": os.urandom(8).hex()}
-        self._place = (host, port)
+        self._place = place
         self._address: tuple[str, int] | None = None  # where it was found; names may not be resolved any more later
         self._state: dict[str, Any] = {}
         self._n = 0
@@ -114,3 +117,4 @@ class Follower:
             self.heard.take(line)
             if self.heard.n != known:
                 os.write(self._news, b"!")  # say at once that it has been taken in
+                self._tell_of_news()

@@ -11,6 +11,7 @@ from .hub import Hub
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from .folder import Folder
@@ -20,11 +21,11 @@ PAUSED = 1.0  # seconds between two ticks after which it was we who could not he
 TELL_WITHIN = 5.0  # seconds for the last news to be taken in, before this pod goes
 
 
-def join(pod: Pod, folder: Folder) -> Leader | Member | Alone:
-    """Raises OSError when the first pod cannot listen."""
+def join(pod: Pod, folder: Folder, news: Callable[[], None]) -> Leader | Member | Alone:
+    """`news` is called, in another thread, when another pod says something new. Raises OSError for a port taken."""
     if pod.alone:
         return Alone()
-    return Leader(pod, folder) if pod.leads else Member(pod, folder)
+    return Leader(pod, folder, news) if pod.leads else Member(pod, folder, news)
 
 
 class Alone:
@@ -69,9 +70,9 @@ class _Ticking:
 class Leader(_Ticking):
     """The first pod. It stays until every other pod has ended or is gone: requests come through it."""
 
-    def __init__(self, pod: Pod, folder: Folder) -> None:
+    def __init__(self, pod: Pod, folder: Folder, news: Callable[[], None]) -> None:
         super().__init__(pod, folder)
-        self._hub = Hub(pod.hosts[0], pod.gang_port, pod.token, pod.followers)
+        self._hub = Hub(pod.hosts[0], pod.gang_port, pod.token, pod.followers, news)
         self._hub.start()
 
     def tick(self, state: dict[str, Any]) -> None:
@@ -126,9 +127,9 @@ class Leader(_Ticking):
 class Member(_Ticking):
     """Any other pod."""
 
-    def __init__(self, pod: Pod, folder: Folder) -> None:
+    def __init__(self, pod: Pod, folder: Folder, news: Callable[[], None]) -> None:
         super().__init__(pod, folder)
-        self._link = Follower(pod.hosts[0], pod.gang_port, pod.token, pod.index)
+        self._link = Follower((pod.hosts[0], pod.gang_port), pod.token, pod.index, news)
         self._link.start()
 
     def tick(self, state: dict[str, Any]) -> None:

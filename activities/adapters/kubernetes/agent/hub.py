@@ -15,7 +15,7 @@ from . import wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from typing import Any
 
 HELLO_WITHIN = 5.0  # seconds
@@ -35,8 +35,9 @@ class Connection:
 class Hub:
     """Speaks in a thread of its own. `heard`: by index, every pod but the first."""
 
-    def __init__(self, host: str, port: int, token: str, indices: list[int]) -> None:
-        """Raises OSError when the port cannot be had."""
+    def __init__(self, host: str, port: int, token: str, indices: list[int], news: Callable[[], None]) -> None:
+        """Raises OSError when the port cannot be had. `news` is called when a pod says something new."""
+        self._tell_of_news = news
         self.heard = {index: wire.Heard() for index in indices}
         self._token = token
         self._listener = _listen(host, port)
@@ -123,6 +124,7 @@ class Hub:
             self._drop(connection)
         elif any(news):
             self._tell(connection)  # say at once that it has been taken in
+            self._tell_of_news()
 
     def _take(self, connection: Connection, line: dict[str, Any]) -> bool:
         """Whether there was anything new in it."""

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import NoReturn
 
 FAILED = "PD-3207"
-TICK = 0.1  # seconds
+TICK, TICK_ALONE = 0.25, 1.0  # seconds between two looks; signals, ends of children and news of others end a wait
 ADOPT_EVERY = 2.0  # seconds between two looks for lost pairs when no child has ended
 DRAIN_WITHIN = 10.0  # seconds for the rest of the output
 
@@ -36,7 +36,9 @@ class Life:
         self._told_to_end = False
         self._leaving = False
         self._adopt_at = 0.0
-        self._wakes = -1
+        self._wakes, self._wake = os.pipe()
+        for end in (self._wakes, self._wake):
+            os.set_blocking(end, False)
 
     def live(self) -> int:
         """Returns the status to end with."""
@@ -59,7 +61,7 @@ class Life:
 
     def _join(self) -> Alone | Leader | Member:
         try:
-            return join(self._pod, self._folder)
+            return join(self._pod, self._folder, self._wake_up)
         except OSError as error:
             why = f"pod {self._pod.index} cannot listen on port {self._pod.gang_port}: {error}"
             gate.decide(self._pod.places.attempt, gate.CLOSED, "the agent", why)
@@ -96,13 +98,16 @@ class Life:
 
     def _be_woken(self) -> None:
         """Have a child's end, or a signal to us, end a wait at once."""
-        self._wakes, wakes = os.pipe()
-        os.set_blocking(wakes, False)
-        signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+        signal.set_wakeup_fd(self._wake, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda _number, _frame: None)
 
+    def _wake_up(self) -> None:
+        with contextlib.suppress(BlockingIOError):  # enough wakes it already
+            os.write(self._wake, b"!")
+
     def _wait(self) -> None:
-        if select.select([self._wakes], [], [], TICK)[0]:
+        tick = TICK_ALONE if self._pod.alone else TICK
+        if select.select([self._wakes], [], [], tick)[0]:
             os.read(self._wakes, 1 << 12)
 
 
