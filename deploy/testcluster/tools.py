@@ -65,7 +65,6 @@ MODULES = (
     ),
     Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
     Module("coredns", {"coredns": "."}),
-    Module("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}),
     Module("minio", {"minio": "github.com/minio/minio"}),
     Module(
         "temporal",
