@@ -32,6 +32,7 @@ from workers.operator import TemporalJobOperator
 from workers.payloads import StoredPayloads
 from workers.process import run
 from workers.registry import CONTROL
+from workers.routed_logs import RoutedLogs
 from workers.session_starter import TemporalSessions
 from workers.settings import LOOPBACK, Settings
 
@@ -77,13 +78,15 @@ async def application(settings: Settings) -> AsyncIterator[FastAPI]:
 def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
     objects = open_objects(settings)
     limits = Limits(snapshot=settings.snapshot_max_bytes)
+    clusters = TemporalClusters(client, CONTROL, limits.operation)
+    kept = StoredLogs(LocalLogs(settings.folder, objects))
     return ApiDeps(
         engine=engine,
         operator=TemporalJobOperator(client, limits.operation),
-        clusters=TemporalClusters(client, CONTROL, limits.operation),
+        clusters=clusters,
         blobs=StoredBlobs(objects),
         snapshots=StoredSnapshots(objects, SnapshotLimits()),
-        logs=StoredLogs(LocalLogs(settings.folder, objects)),
+        logs=RoutedLogs(engine, kept, clusters, asyncio.get_running_loop()),
         run_files=LocalRunFiles(settings.runs),
         keys=load_keys(os.environ, settings.secrets_key_file),
         settings=ApiSettings(

@@ -1,8 +1,11 @@
 """Questions to clusters and orders about nodes, handed to their workers through workflows."""
 
 import asyncio
+import contextlib
 from datetime import timedelta
 
+from temporalio.api.common.v1 import WorkflowExecution
+from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
@@ -12,6 +15,7 @@ from api.ports import ClusterSilent, NoAnswerYet, NodeBusy
 from definitions.cluster_calls import (
     Answer,
     ClusterCall,
+    LogsAsk,
     NodeDone,
     NodeOrder,
     NodeVerb,
@@ -40,7 +44,7 @@ class TemporalClusters:
         await require_engine(self._client)
         try:
             async with asyncio.timeout(LONGEST_CALL.total_seconds()):
-                return await self._client.execute_workflow(
+                handle = await self._client.start_workflow(
                     ClusterCallWorkflow.run,
                     call,
                     id=cluster_call_id(call.cluster, new_id()),
@@ -48,10 +52,21 @@ class TemporalClusters:
                     execution_timeout=LONGEST_CALL,
                     static_summary=f"{call.ask.kind} of cluster {call.cluster}",
                 )
+                answer = await handle.result()
         except WorkflowFailureError as error:
             raise _refusal(error) from error
         except (TimeoutError, RPCError) as error:
             raise ClusterSilent from error
+        if isinstance(call.ask, LogsAsk):
+            await self._forget(handle.id)
+        return answer
+
+    async def _forget(self, workflow_id: str) -> None:
+        """Remove an answered question with its answer. One that stays goes with the engine's retention."""
+        place = WorkflowExecution(workflow_id=workflow_id)
+        request = DeleteWorkflowExecutionRequest(namespace=self._client.namespace, workflow_execution=place)
+        with contextlib.suppress(RPCError):
+            await self._client.workflow_service.delete_workflow_execution(request)
 
     async def order(self, order: NodeOrder, request_id: str) -> NodeDone:
         await require_engine(self._client)
