@@ -258,3 +258,11 @@ register(
     "This installation runs no jobs as processes of its own machine (PERDURE_LOCAL_JOBS), and the job names no cluster.",
     "Name one with spec.cluster or --cluster; `perdure clusters list` shows them.",
 )
+register(
+    "PD-2108",
+    "Checkpoint is elsewhere",
+    409,
+    Exit.CONFLICT,
+    "A job keeps its checkpoints where it ran: on its cluster's volumes, or on this machine's disk.",
+    "Run the job where the other one ran (spec.cluster), or copy the checkpoint into a volume that it mounts.",
+)

@@ -92,7 +92,7 @@ def found_cluster(session: Session, job: Job, *, hold: bool = False) -> ClusterR
 def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedCheckpoint | None]:
     """The job with `checkpoints.from` by id and exact step, so that it means the same for ever, and what it points to.
 
-    Raises PD-2017 when there is no verified checkpoint.
+    Raises PD-2017 when there is no verified checkpoint, PD-2108 when the job could not read it where it runs.
     """
     source = job.spec.checkpoints.from_
     if source is None:
@@ -103,6 +103,10 @@ def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedChec
         step = "" if source.step is None else f" of step {source.step}"
         detail = f"job {source.job!r} has no verified checkpoint{step}"
         raise PerdureError("PD-2017", detail, where="spec.checkpoints.from")
+    here = job.spec.cluster or LOCAL_CLUSTER
+    if other.cluster != here:
+        detail = f"job {source.job!r} keeps its checkpoints on {other.cluster}, and this job is to run on {here}"
+        raise PerdureError("PD-2108", detail, where="spec.checkpoints.from")
     exact = job.spec.checkpoints.model_copy(update={"from_": CheckpointSource(job=other.id, step=found.step)})
     spec = job.spec.model_copy(update={"checkpoints": exact})
     return job.model_copy(update={"spec": spec}), SeedCheckpoint(job=other.id, folder=found.folder, step=found.step)

@@ -149,6 +149,9 @@ async def test_a_clone_keeps_document_and_submission_and_can_begin_at_a_checkpoi
     for step in (120, 7):
         problem = await world.post(f"/v1/jobs/{job['id']}:clone", {"name": "third", "fromStep": step}, status=409)
         assert problem["code"] == "PD-2017"
+    elsewhere = {"name": "third", "overrides": {"spec": {"cluster": "north"}}, "fromStep": 100}
+    problem = await world.post(f"/v1/jobs/{job['id']}:clone", elsewhere, status=409)
+    assert problem["code"] == "PD-2108"
     taken = await world.post(f"/v1/jobs/{job['id']}:clone", status=409)
     assert taken["code"] == "PD-3707"
 

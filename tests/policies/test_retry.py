@@ -94,8 +94,16 @@ def test_progress_between_failures_is_no_repetition() -> None:
     assert verdict(past, retry=RetryRules(limit=100)).retry
 
 
-def test_signals_without_a_step_prove_nothing_about_the_job() -> None:
-    assert verdict(attempts(SIGNAL, SIGNAL, SIGNAL), retry=RetryRules(limit=100)).retry
+@pytest.mark.parametrize("failure", [FailureClass.SIGNAL, FailureClass.EVICTED])
+def test_signals_and_evictions_without_a_step_prove_nothing_about_the_job(failure: FailureClass) -> None:
+    assert verdict(attempts(failure, failure, failure), retry=RetryRules(limit=100)).retry
+    assert verdict(attempts(failure, failure, failure, reached_step=5), retry=RetryRules(limit=100)).repeated
+
+
+def test_an_image_is_tried_once_more_later_and_elsewhere() -> None:
+    answer = verdict(attempts({"failure": FailureClass.IMAGE, "nodes": ("n1",)}))
+    assert (answer.retry, answer.delay, answer.avoid) == (True, timedelta(minutes=1), ("n1",))
+    assert not verdict(attempts(FailureClass.IMAGE, FailureClass.IMAGE), retries_used=1).retry
 
 
 @pytest.mark.parametrize("failure", [FailureClass.NODE_LOST, FailureClass.PREEMPTED, FailureClass.INFRASTRUCTURE])
