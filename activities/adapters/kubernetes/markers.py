@@ -3,12 +3,14 @@
     attempts/<number>-<token>/launched.json   what was asked for; written before anything exists in the cluster
                               opened.json     the one Job that may run, by its uid; written before it is let run
                               closing.json    nothing of it may start any more: it was stopped, or is being collected
+                              saved-*.json    requests for which the job's own program has saved
                               ended.json      what its pods told before they were deleted
                               collected.json  what was kept; says that the attempt is over and done with
 
 Each is written once. `opened.json` is claimed: of two Jobs that were made for one attempt, the second never runs.
 """
 
+import hashlib
 import io
 from datetime import datetime
 from typing import Literal, TypeVar
@@ -83,6 +85,13 @@ class Markers:
         self._write(ref, CLOSING, closing)
         return self.closing(ref) or closing
 
+    def is_done(self, ref: AttemptRef, request_id: str) -> bool:
+        """Whether the job's own program has saved for this request."""
+        return self._objects.stat(_key(ref, _saved(request_id))) is not None
+
+    def write_done(self, ref: AttemptRef, request_id: str) -> None:
+        self._objects.put(_key(ref, _saved(request_id)), io.BytesIO(b"{}"), if_absent=True)
+
     def proof(self, ref: AttemptRef) -> Proof | None:
         return self._read(ref, ENDED, Proof)
 
@@ -144,6 +153,10 @@ class Markers:
 
     def _write(self, ref: AttemptRef, name: str, value: Wire) -> None:
         self._objects.put(_key(ref, name), io.BytesIO(value.model_dump_json().encode()), if_absent=True)
+
+
+def _saved(request_id: str) -> str:
+    return f"saved-{hashlib.sha256(request_id.encode()).hexdigest()[:32]}.json"
 
 
 def _key(ref: AttemptRef, name: str) -> str:

@@ -8,6 +8,7 @@ import contextlib
 import logging
 import math
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
 
 from activities.adapters.kubernetes.cache import Object
@@ -16,7 +17,7 @@ from activities.adapters.kubernetes.facts import main_state, pod_index
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Closing, Markers
 from activities.adapters.kubernetes.objects.job import active_deadline
-from activities.adapters.kubernetes.objects.pod import MAIN
+from activities.adapters.kubernetes.objects.pod import MAIN, save_time
 from activities.adapters.kubernetes.objects.storage import decode, encode
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
@@ -29,6 +30,7 @@ from definitions.pod import ContainerState
 from definitions.pod_launch import PodLaunch
 
 WITHIN = timedelta(seconds=15)
+TOGETHER = 32  # pods that save at a time
 logger = logging.getLogger(__name__)
 
 
@@ -75,6 +77,8 @@ class Requests:
             self._ask(first, commands.ask_control(request_id, checkpoint=checkpoint, deadline=deadline))
         elif deadline is not None:
             self._hand_over(job, deadline)
+        if checkpoint and launch.pod is not None and launch.pod.save_command:
+            self._save(launch, launch.pod.save_command, attempt, request_id)
 
     def look(self, ref: AttemptRef) -> RunLook | None:
         """What the first pod sees of the run folder; None when there is no such pod, or it cannot be reached now."""
@@ -119,6 +123,16 @@ class Requests:
             return True
         return False
 
+    def _save(self, launch: AttemptLaunch, command: tuple[str, ...], attempt: Attempt, request_id: str) -> None:
+        """Have the job's own program save, in all its pods at once. Safe to repeat: not again once all have."""
+        pods = [each.pod for each in attempt.living if main_state(each.pod) is ContainerState.RUNNING]
+        if not pods or self._markers.is_done(launch.ref, request_id):
+            return
+        within, argv = save_time(launch), (*commands.SAVE, *command)
+        with ThreadPoolExecutor(min(len(pods), TOGETHER)) as pool:
+            list(pool.map(lambda pod: self._ask(pod, argv, within), pods))
+        self._markers.write_done(launch.ref, request_id)
+
     def _move_deadline(self, launch: AttemptLaunch, job: Object, deadline: datetime) -> None:
         """The cluster's own deadline, far behind the agents', moves along."""
         started = (job.get("status") or {}).get("startTime")
@@ -144,10 +158,10 @@ class Requests:
                 return each.pod
         return None
 
-    def _ask(self, pod: Object, argv: tuple[str, ...]) -> str:
+    def _ask(self, pod: Object, argv: tuple[str, ...], within: timedelta = WITHIN) -> str:
         """The answer of a pod's agent. Raises PortError (PD-3160) when it says no."""
         name = pod["metadata"]["name"]
-        answer = self._client.exec(name, MAIN, list(argv), within=WITHIN)
+        answer = self._client.exec(name, MAIN, list(argv), within=within)
         if answer.code != 0:
             words = (answer.stderr or answer.stdout).decode(errors="replace").strip()[-300:]
             raise PortError(f"the agent in pod {name} did not take a request: {words}", code="PD-3160")

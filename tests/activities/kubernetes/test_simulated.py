@@ -221,3 +221,38 @@ def test_a_job_is_not_forgotten_before_it_is_collected(running_world: SimulatedW
     with pytest.raises(PortError) as refused:
         running_world.runtime.forget(launch.ref)
     assert (refused.value.code, refused.value.permanent) == ("PD-3162", False)
+
+
+def test_a_node_that_is_deleted_loses_its_rank_which_is_forced_out(running_world: SimulatedWorld) -> None:
+    launch = running_world.launch_of(nodes=2)
+    running_world.runtime.launch(launch)
+    until_running(running_world, launch.ref)
+    lost = running_world.runtime.observe(launch.ref).ranks[0].node
+    running_world.client.delete(Kind.NODE, lost)
+
+    def lost_ranks() -> set[str]:
+        return {rank.node for rank in running_world.runtime.observe(launch.ref).ranks if rank.node_lost}
+
+    assert eventually(lost_ranks, 30, "a rank is lost with its node") == {lost}
+    collected = running_world.runtime.collect(launch)
+    assert {rank.node for rank in collected.observation.ranks if rank.node_lost} == {lost}
+    nothing_left(running_world, launch)
+
+
+def test_what_waits_for_another_reason_is_told_once_and_its_start_and_end_too(make_world: Make) -> None:
+    world = make_world("2s")
+    launch = world.launch_of()
+    needs = launch.pod.model_copy(update={"node_selector": {"no": "such"}}) if launch.pod else None
+    waiting = world.launch_of().model_copy(update={"pod": needs})
+    world.runtime.launch(waiting)
+    world.runtime.launch(launch)
+    stop, told = threading.Event(), []
+    for seen in world.runtime.changes(stop):
+        told.append((seen.ref.job, seen.running, seen.ended, "didn't match" in seen.note))
+        if (waiting.ref.job, False, False, True) in told and (launch.ref.job, False, True, False) in told:
+            stop.set()
+    of_waiting = [news for news in told if news[0] == waiting.ref.job and news[3]]
+    of_running = [news[1:3] for news in told if news[0] == launch.ref.job and (news[1] or news[2])]
+    assert len(of_waiting) == 1
+    assert of_running == [(True, False), (False, True)]
+    world.runtime.collect(waiting)
