@@ -1,4 +1,4 @@
-"""A relay before a server that cuts its connections on purpose."""
+"""Relays before servers: one that cuts connections on purpose, one that lets pods reach this machine's loopback."""
 
 import contextlib
 import socket
@@ -23,7 +23,18 @@ def cutting(endpoint: str, after: int) -> Iterator[str]:
             listener.shutdown(socket.SHUT_RDWR)
 
 
-def _accept(listener: socket.socket, target: tuple[str, int], after: int) -> None:
+@contextmanager
+def reached_at(host: str, port: int) -> Iterator[int]:
+    """A port of `host`, an address of this machine, that leads to a port of the loopback interface: for pods."""
+    with socket.create_server((host, 0)) as listener:
+        threading.Thread(target=_accept, args=(listener, ("127.0.0.1", port), None), daemon=True).start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            listener.shutdown(socket.SHUT_RDWR)
+
+
+def _accept(listener: socket.socket, target: tuple[str, int], after: int | None) -> None:
     with contextlib.suppress(OSError):  # closed
         while True:
             client, _ = listener.accept()
