@@ -5,8 +5,8 @@ import sys
 from pathlib import Path
 
 from deploy.testcluster import cache, cluster, tools
-from deploy.testcluster.control_plane import versions
 from deploy.testcluster.errors import ClusterError
+from deploy.testcluster.layout import FILE
 from deploy.testcluster.progress import to_stderr
 
 DEFAULT_NAME = "testcluster"
@@ -43,11 +43,22 @@ def _run(arguments: argparse.Namespace) -> int:
         for name, state in cluster.status(folder).items():
             print(f"{name:28}{state}")
     else:
-        started = cluster.up(folder, real=arguments.nodes == "real")
-        api = started.api()
-        print(f"Kubernetes {versions(api)}\nexport KUBECONFIG={started.kubeconfig}")
-        api.close()
+        started = _started(folder, real=arguments.nodes == "real")
+        versions = cluster.versions(real=started.has_real_nodes())
+        print(", ".join(f"{name} {version}" for name, version in versions.items()))
+        print(f"export KUBECONFIG={started.kubeconfig}")
     return 0
+
+
+def _started(folder: Path, *, real: bool) -> cluster.Cluster:
+    """The cluster in a folder: the one that runs there, if it is what was asked for, else a new one."""
+    if not (folder / FILE).exists():
+        return cluster.up(folder, real=real)
+    running = cluster.attach(folder)
+    if real and not running.has_real_nodes():
+        raise ClusterError(f"the cluster in {folder} has no real nodes; end it first: make cluster-down")
+    to_stderr(f"a cluster runs in {folder} already")
+    return running
 
 
 if __name__ == "__main__":

@@ -107,6 +107,13 @@ def needed_programs(real: bool) -> tuple[str, ...]:
     return (*control_plane.PROGRAMS, "kwok", *(nodes.PROGRAMS if real else ()))
 
 
+def versions(*, real: bool) -> dict[str, str]:
+    """What a cluster is made of, by program (or module of programs)."""
+    used = set(needed_programs(real))
+    pinned = {module.name: module.version for module in tools.MODULES if used & set(module.programs)}
+    return {**pinned, **(machine.versions() if real else {})}
+
+
 def status(folder: Path) -> Mapping[str, str]:
     """What runs, for a person: one line per server and node."""
     cluster = Cluster(layout.load(folder), Servers(folder.resolve()))
@@ -116,7 +123,7 @@ def status(folder: Path) -> Mapping[str, str]:
     }
     api = cluster.api()
     try:
-        lines["version"] = control_plane.versions(api)
+        lines["version"] = control_plane.version(api)
         ready = kwok.ready_nodes(api)
         for item in api.items("/api/v1/nodes"):
             name = item["metadata"]["name"]

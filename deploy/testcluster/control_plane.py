@@ -49,9 +49,9 @@ def start(layout: Layout, servers: Servers, lost_after: str, say: Say) -> None:
         api.close()
 
 
-def versions(api: Api) -> str:
-    version: str = api.get("/version")["gitVersion"]
-    return version
+def version(api: Api) -> str:
+    reported: str = api.get("/version")["gitVersion"]
+    return reported
 
 
 def _start_controllers(layout: Layout, servers: Servers, programs: dict[str, str], lost_after: str) -> None:

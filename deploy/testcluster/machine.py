@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from deploy.testcluster import cache
 from deploy.testcluster.errors import ClusterError
 from deploy.testcluster.progress import Pulse, Say, step
 
@@ -25,6 +26,7 @@ PACKAGES: Mapping[str, str] = {
     "umount": "mount",
 }
 PATIENCE_SECONDS = 10
+LOCK_SECONDS = 120
 
 
 def lacks_for_servers() -> str:
@@ -52,16 +54,26 @@ def must_run_nodes() -> None:
 
 def install_packages(say: Say) -> None:
     """Install the Debian packages that are missing. Raises ClusterError naming them when that is impossible."""
-    packages = sorted(set(_missing().values()))
-    if not packages:
+    if not _missing():
         return
-    names = " ".join(packages)
-    with step(say, f"installing Debian packages: {names}"):
-        for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *packages]):
-            _apt(arguments, say)
+    with cache.only_one("packages", say):
+        packages = sorted(set(_missing().values()))  # another process may have installed them meanwhile
+        if packages:
+            with step(say, f"installing Debian packages: {' '.join(packages)}"):
+                _apt(["update"], say)
+                _apt(["install", "--yes", "--no-install-recommends", *packages], say)
     still = _missing()
     if still:
-        raise ClusterError(f"still missing after installing {names}: {', '.join(still)}")
+        raise ClusterError(f"still missing after installing {' '.join(packages)}: {', '.join(still)}")
+
+
+def versions() -> dict[str, str]:
+    """What the installed container runtime calls itself."""
+    found = {}
+    for program in ("containerd", "runc"):
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()
+        found[program] = next(word for word in said if word[:1].isdigit())
+    return found
 
 
 def _missing() -> dict[str, str]:
@@ -70,7 +82,8 @@ def _missing() -> dict[str, str]:
 
 def _apt(arguments: list[str], say: Say) -> None:
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    command = ["apt-get", "-q", *arguments]
+    # Something else on this machine may be installing too.
+    command = ["apt-get", "-q", f"-oDPkg::Lock::Timeout={LOCK_SECONDS}", *arguments]
     pulse = Pulse(say, f"apt-get {arguments[0]}")
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as apt:
         while True:

@@ -21,12 +21,12 @@ FROM_ASSETS = ("etcd", "kube-apiserver")
 
 @dataclass(frozen=True)
 class Module:
-    """One folder of `go/`. `programs` maps a program's name to its package; `stamped` is the module whose version the
-    programs are to report as their own."""
+    """One folder of `go/`. `programs` maps a program's name to its package; with `stamped` they are told their version,
+    which Kubernetes' otherwise do not know."""
 
     name: str
     programs: Mapping[str, str] = field(hash=False)
-    stamped: str | None = None
+    stamped: bool = False
 
     @property
     def folder(self) -> Path:
@@ -36,19 +36,19 @@ class Module:
     def flags(self) -> tuple[str, ...]:
         return ("-trimpath", f"-ldflags={' '.join((*STRIP, *self._stamp()))}")
 
-    def version_of(self, required: str) -> str:
-        """The version of a module that this one's go.mod asks for."""
-        found = re.search(rf"^(?:require)?\s*{re.escape(required)} (v\S+)", (self.folder / "go.mod").read_text(), re.M)
+    @property
+    def version(self) -> str:
+        """The version of the one module that the folder is there for: what its go.mod requires on a line of its own."""
+        found = re.search(r"^require \S+ (v\S+)$", (self.folder / "go.mod").read_text(), re.M)
         if not found:
-            raise ClusterError(f"{self.folder / 'go.mod'} does not require {required}")
+            raise ClusterError(f"{self.folder / 'go.mod'} requires no module on a line of its own")
         return found[1]
 
     def _stamp(self) -> tuple[str, ...]:
-        if self.stamped is None:
+        if not self.stamped:
             return ()
-        version = self.version_of(self.stamped)
-        major, minor, _ = version.removeprefix("v").split(".", 2)
-        values = {"gitVersion": version, "gitMajor": major, "gitMinor": minor}
+        major, minor, _ = self.version.removeprefix("v").split(".", 2)
+        values = {"gitVersion": self.version, "gitMajor": major, "gitMinor": minor}
         return tuple(f"-X k8s.io/component-base/version.{name}={value}" for name, value in values.items())
 
 
@@ -61,7 +61,7 @@ MODULES = (
     Module(
         "kubernetes",
         _kubernetes("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-proxy", "kubelet"),
-        stamped="k8s.io/kubernetes",
+        stamped=True,
     ),
     Module("kwok", {"kwok": "sigs.k8s.io/kwok/cmd/kwok"}),
     Module("coredns", {"coredns": "."}),

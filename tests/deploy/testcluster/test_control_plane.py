@@ -33,7 +33,7 @@ def finished(space: Namespace, name: str) -> dict[str, Any] | None:
 
 def test_the_api_server_is_of_the_pinned_version(kube_api: TestCluster) -> None:
     kubernetes = next(module for module in tools.MODULES if module.name == "kubernetes")
-    assert kube_api.api.get("/version")["gitVersion"] == kubernetes.version_of("k8s.io/kubernetes")
+    assert kube_api.api.get("/version")["gitVersion"] == kubernetes.version
 
 
 def test_only_the_owner_reads_the_kubeconfig(kube_api: TestCluster) -> None:

@@ -93,7 +93,7 @@ def test_every_module_is_pinned_and_every_program_has_one_home() -> None:
 
 def test_the_servers_report_the_version_that_is_pinned() -> None:
     kubernetes = next(module for module in tools.MODULES if module.name == "kubernetes")
-    version = kubernetes.version_of("k8s.io/kubernetes")
+    version = kubernetes.version
     assert f"version.gitVersion={version}" in kubernetes.flags[-1]
 
 
