@@ -10,7 +10,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from activities.adapters.kubernetes.errors import KubeError
 
-CHUNK = 256 * 1024
+CHUNK = 64 * 1024
 
 
 class ByteStream:

@@ -17,7 +17,7 @@ from activities.adapters.kubernetes.retrying import Patience, Step, after
 # verb, resource ("pods", "pods/log"), HTTP status (0: no answer), seconds
 OnCall = Callable[[str, str, int, float], None]
 NOT_SENT = (NewConnectionError, ConnectTimeoutError, ProxyError)
-CHUNK = 1024 * 1024
+CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)

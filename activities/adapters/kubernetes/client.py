@@ -57,14 +57,13 @@ class KubeClient:
         return self._get(kind, name, self._caller.patience())
 
     def list(self, kind: Kind, *, labels: str | None = None, fields: str | None = None) -> list[Object]:
-        """All objects that match the selectors, at one moment, in pages inside. Large answers stay bounded."""
+        """All objects that match the selectors, at one moment. Each page of it has the time that a call has."""
         return self.listing(kind, labels=labels, fields=fields).items
 
     def listing(self, kind: Kind, *, labels: str | None = None, fields: str | None = None) -> Listing:
         """`list`, with the version at which a watch continues."""
-        patience = self._caller.patience()
         for _ in range(RELISTS):
-            if (listing := self._pages(kind, selectors(labels, fields), patience)) is not None:
+            if (listing := self._pages(kind, selectors(labels, fields))) is not None:
                 return listing
         raise KubeError("PD-3111", f"cannot list {kind.plural}: the server threw the pages away while they were read")
 
@@ -260,12 +259,12 @@ class KubeClient:
             if not patience.wait():
                 raise refusal(answer, call.target)
 
-    def _pages(self, kind: Kind, selectors: Query, patience: Patience) -> Listing | None:
+    def _pages(self, kind: Kind, selectors: Query) -> Listing | None:
         """One list from its first page to its last; None when the server dropped the rest of it meanwhile."""
         target, following, items = self._target("list", kind), "", list[Object]()
         while True:
             query = (("limit", str(PAGE)), *((("continue", following),) if following else ()), *selectors)
-            answer = self._answer(Call("GET", target, query), patience)
+            answer = self._answer(Call("GET", target, query), self._caller.patience())
             if answer.status == 410 and following:
                 return None
             page = checked(answer, target)

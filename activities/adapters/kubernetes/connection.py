@@ -11,6 +11,7 @@ import urllib3
 from kubernetes.client import Configuration
 from kubernetes.client.rest import RESTClientObject
 from kubernetes.config import ConfigException, load_incluster_config, load_kube_config
+from yaml import YAMLError
 
 from activities.adapters.kubernetes.errors import KubeError
 
@@ -107,8 +108,10 @@ class Transport:
                 load_incluster_config(client_configuration=configuration)
             else:
                 load_kube_config(str(self.settings.kubeconfig), self.settings.context, configuration)
-        except (ConfigException, OSError, ValueError, KeyError, TypeError) as error:
-            raise KubeError("PD-3101", f"{self._source()}: {type(error).__name__}: {error}") from None
+        except (ConfigException, OSError, ValueError, LookupError, TypeError, AttributeError, YAMLError) as error:
+            # The SDK names a faulty entry by its whole content, credentials included.
+            words = " ".join(str(error).partition("{")[0].split())
+            raise KubeError("PD-3101", f"{self._source()}: {type(error).__name__}: {words}") from None
         if configuration.host.startswith("https") and not (configuration.api_key or configuration.cert_file):
             raise KubeError("PD-3101", f"{self._source()}: no credentials, or its plugin gave none")
         self._configuration = configuration

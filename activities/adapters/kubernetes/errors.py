@@ -4,6 +4,8 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic_core import from_json
+
 from activities.adapters.kubernetes.kinds import Kind
 from activities.ports import PortError
 
@@ -70,7 +72,7 @@ class Answer:
     def json(self) -> dict[str, Any]:
         """The object in the body; empty when there is none, so that a proxy's HTML is no `Status`."""
         try:
-            value = json.loads(self.body)
+            value = from_json(self.body)
         except ValueError:
             return {}
         return value if isinstance(value, dict) else {}

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic_core import from_json
+
 from activities.adapters.kubernetes.byte_stream import ByteStream
 from activities.adapters.kubernetes.calling import Call, Caller
 from activities.adapters.kubernetes.errors import Answer, Gone, refusal
@@ -59,7 +61,7 @@ class WatchStream:
     def _event(self, line: bytes) -> WatchEvent:
         target = self._call.target
         try:
-            event = json.loads(line)
+            event = from_json(line)  # twice as fast as the standard library, and equal strings are kept once
             kind, value = event["type"], event["object"]
         except (ValueError, KeyError, TypeError):
             raise refusal(Answer(200, b""), target) from None

@@ -40,7 +40,7 @@ def running(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -
     with kube_nodes.namespace() as space, chaos_proxy(kube_nodes.url, certificate=kube_nodes.certificate) as proxy:
         file = proxy.kubeconfig(Path(tmp_path_factory.mktemp("proxy")) / "kubeconfig", kube_nodes.token)
         client = KubeClient(Connection(kube_nodes.kubeconfig, namespace=space.name))
-        container = {"name": "main", "image": BASE, "imagePullPolicy": "IfNotPresent"}
+        container: dict[str, object] = {"name": "main", "image": BASE, "imagePullPolicy": "IfNotPresent"}
         container |= {"command": ["sh", "-c", SERVING]}
         spec = {"containers": [container], "terminationGracePeriodSeconds": 1}
         client.create(Kind.POD, {"metadata": {"name": "p"}, "spec": spec})
