@@ -11,7 +11,6 @@ from activities.adapters.kubernetes.markers import Markers, Opened
 from activities.adapters.kubernetes.naming import TOKEN, job_labels, label, object_name, pod_host, selector
 from activities.adapters.kubernetes.objects import render
 from activities.adapters.kubernetes.objects.pod import network_rule, save_time
-from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.tracking import Tracker
 from activities.adapters.local.rank_spec import secret_files, secret_names
 from activities.effects import crash_point
@@ -47,7 +46,6 @@ class Launcher:
         self,
         client: KubeClient,
         tracker: Tracker,
-        pictures: Pictures,
         markers: Markers,
         settings: ClusterSettings,
         secrets: SecretValues,
@@ -56,7 +54,6 @@ class Launcher:
     ) -> None:
         self._client = client
         self._tracker = tracker
-        self._pictures = pictures
         self._markers = markers
         self._settings = settings
         self._secrets = secrets
@@ -89,27 +86,24 @@ class Launcher:
         self._rendered(plan)  # refuses what cannot be an object
         return plan
 
-    def launch(self, plan: Plan) -> None:
-        """Make what is missing, then let the one Job of the attempt run, unless it was closed meanwhile.
+    def make(self, plan: Plan) -> Opened | None:
+        """Make what is missing of an attempt, its Job suspended; None when it was closed before.
 
         Safe to repeat, also at the same time: objects have names of their own, and `opened.json` names the Job that
-        counts. The last step changes an object that is there and makes none.
+        counts.
         """
-        ref = plan.launch.ref
-        opened = self._markers.opened(ref)
-        if opened is not None:
-            self._pictures.now(ref)
-        elif self._markers.closing(ref) is not None:
-            return
-        else:
-            opened = self._make(plan)
+        return None if self._markers.closing(plan.launch.ref) is not None else self._make(plan)
+
+    def release(self, launch: AttemptLaunch, opened: Opened) -> None:
+        """Let the one Job of the attempt run, unless it was closed meanwhile. It makes nothing that is not there."""
+        ref, base = launch.ref, object_name(launch.ref, launch.name)
         if self._markers.closing(ref) is not None:
-            self._unmake(plan, opened)
+            self._unmake(ref, base, opened)
             return
         crash_point("kube-launch:checked")
         if not self._is_suspended(ref):
             return
-        job = self._client.patch(Kind.JOB, plan.base, {"spec": {"suspend": False}}, uid=opened.job_uid)
+        job = self._client.patch(Kind.JOB, base, {"spec": {"suspend": False}}, uid=opened.job_uid)
         if job is not None:
             self._tracker.put_job(ref, job)
         crash_point("kube-launch:started")
@@ -135,12 +129,12 @@ class Launcher:
             self._client.delete(Kind.JOB, plan.base, uid=uid)
         return opened
 
-    def _unmake(self, plan: Plan, opened: Opened) -> None:
+    def _unmake(self, ref: AttemptRef, base: str, opened: Opened) -> None:
         """Take back what was made for an attempt that may not start. Its Job never ran: it is suspended still."""
-        if self._is_suspended(plan.launch.ref):
-            self._client.delete(Kind.JOB, plan.base, uid=opened.job_uid)
-        if self._markers.collected(plan.launch.ref) is not None:
-            self._client.delete(Kind.SECRET, plan.base, uid=opened.secret_uid)
+        if self._is_suspended(ref):
+            self._client.delete(Kind.JOB, base, uid=opened.job_uid)
+        if self._markers.collected(ref) is not None:
+            self._client.delete(Kind.SECRET, base, uid=opened.secret_uid)
 
     def _is_suspended(self, ref: AttemptRef) -> bool:
         attempt = self._tracker.get(ref)

@@ -42,6 +42,10 @@ class Pictures:
         pods = self._client.list(Kind.POD, labels=f"{labels},{ROLE}={RANKS}")
         return self._tracker.answered(ref, jobs[0] if jobs else None, pods)
 
+    def is_blind(self) -> bool:
+        """Whether the cluster is not heard now: what is known ages, and nothing follows from that."""
+        return any(self._informer.trouble(kind) is not None for kind in (Kind.JOB, Kind.POD, Kind.NODE))
+
     def now(self, ref: AttemptRef) -> Attempt:
         return self.cached(ref) or self.asked(ref)
 

@@ -55,7 +55,7 @@ class Requests:
         """Have an attempt end; one that was not launched never will be. Safe to repeat."""
         attempt = self._pictures.now(ref)
         launch = self._observer.launch(ref)
-        if launch is not None and attempt.job is not None and self._observer.judge(launch, attempt).ended:
+        if launch is not None and self._observer.judge(launch, attempt).ended:
             return
         if launch is not None and self._is_heard(launch, attempt, request):
             return

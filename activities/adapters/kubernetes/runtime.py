@@ -67,7 +67,7 @@ class KubernetesRuntime:
         self._observer = Observer(client, self._pictures, prover, self._markers, self._logs, settings, now)
         self._requests = Requests(client, self._pictures, self._markers, self._observer, now)
         self._sessions = Sessions(client, self._pictures, self._observer)
-        self._launcher = Launcher(client, self._tracker, self._pictures, self._markers, settings, secrets, objects, now)
+        self._launcher = Launcher(client, self._tracker, self._markers, settings, secrets, objects, now)
         self._collector = Collector(
             client,
             self._tracker,
@@ -89,12 +89,17 @@ class KubernetesRuntime:
             collected = self._markers.collected(ref)
             if collected is not None:
                 return collected.observation
-            plan = self._launcher.plan(launch)
-            self._markers.write_launch(launch)
-            self._observer.remember(launch)
-            crash_point("kube-launch:recorded")
-            self._collector.collect_earlier(ref)
-            self._launcher.launch(plan)
+            opened = self._markers.opened(ref)
+            if opened is not None:
+                self._pictures.now(ref)
+            else:
+                plan = self._launcher.plan(launch)
+                self._markers.write_launch(launch)
+                crash_point("kube-launch:recorded")
+                self._collector.collect_earlier(ref)
+                opened = self._launcher.make(plan)
+            if opened is not None:
+                self._launcher.release(launch, opened)
             attempt = self._tracker.get(ref)
             if attempt is None or attempt.living_job is None:
                 return self._observer.observe(ref)
@@ -145,7 +150,9 @@ class KubernetesRuntime:
 
     def read_logs(self, ref: AttemptRef, rank: int, *, cursor: str | None, limit: int) -> list[LogLine]:
         with _port_errors():
-            attempt = self._pictures.cached(ref) or self._pictures.asked(ref)
+            attempt = self._pictures.cached(ref)
+            if attempt is None and not self._observer.is_over(ref):
+                attempt = self._pictures.asked(ref)
             launch = self._observer.launch(ref)
             per_node = 1 if launch is None else launch.processes_per_node
             return self._logs.read(ref, rank, attempt, per_node, cursor, limit)

@@ -82,6 +82,8 @@ class Watcher:
         told = self._told.get(token)
         if told is not None and told.ended and now - told.at < TELL_AGAIN:
             return None
+        if self._pictures.is_blind():
+            return None
         try:
             seen = self._observation(attempt)
         except (PortError, ValueError) as error:
