@@ -129,7 +129,23 @@ def replaced(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     assert {run["phase"] for run in runs(stack, name)} == {"Cancelled"}
 
 
+def visited(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """A session is lost with the worker, the job is not, and the next session opens."""
+    job = submit(stack, auditor, name, options=("--seconds", "600"))
+    until_marked(auditor, name)
+    stack.until(job, ("Running",))
+    visit = ("jobs", "exec", name, "--", "sh", "-c", "exit 9")
+    stack.run(*visit, check=False)
+    wait_for(fired)
+    eventually(lambda: stack.run(*visit, check=False).returncode == 9, 60, "another session opens")
+    assert stack.job(job)["attempt"] == 1
+    stack.ask("POST", f"/jobs/{job}:cancel", json={})
+    assert stack.until(job, seconds=120)["phase"] == "Cancelled"
+
+
 SCENES: dict[str, Scene] = {
+    "dial-back": visited,
+    "open-session": visited,
     "start-workflow": plain,
     "acknowledge-start": plain,
     "record-starting": plain,
