@@ -11,7 +11,8 @@ import httpx
 from deploy.testcluster.errors import ClusterError
 from deploy.testcluster.layout import Layout
 
-POLL_SECONDS = 0.05
+FIRST_PAUSE = 0.02
+LONGEST_PAUSE = 0.5
 WATCH_SECONDS = 60
 MERGE = {"Content-Type": "application/merge-patch+json"}
 STRATEGIC = {"Content-Type": "application/strategic-merge-patch+json"}
@@ -95,7 +96,7 @@ def connect(layout: Layout) -> Api:
 def until(holds: Callable[[], bool], seconds: float, what: str, alive: Callable[[], None]) -> None:
     """Ask again and again; `alive` raises when waiting has become pointless. Transport errors mean "not yet"."""
     ends = time.monotonic() + seconds
-    last = ""
+    last, pause = "", FIRST_PAUSE
     while True:
         try:
             if holds():
@@ -105,4 +106,5 @@ def until(holds: Callable[[], bool], seconds: float, what: str, alive: Callable[
         alive()
         if time.monotonic() >= ends:
             raise ClusterError(f"not within {seconds:.0f} s: {what}{last}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(pause)
+        pause = min(pause * 1.3, LONGEST_PAUSE)

@@ -1,6 +1,7 @@
 """Simulated nodes and pods (KWOK): any number of nodes, pods that run for a while and end as their annotations say."""
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ from deploy.testcluster.progress import Say
 
 FAKE = {"kwok.x-k8s.io/node": "fake"}
 STAGES = Path(__file__).with_name("stages.yaml")
-NODES_WITHIN = 60.0
+NODES_WITHIN = 300.0
+AT_A_TIME = 8
 
 
 def start(layout: Layout, servers: Servers, lease_seconds: int, say: Say) -> None:
@@ -57,8 +59,9 @@ def node(
 
 def add_nodes(api: Api, nodes: Sequence[dict[str, Any]]) -> None:
     """Create simulated nodes and return when all are Ready."""
-    for body in nodes:
-        api.post("/api/v1/nodes", body)
+    with ThreadPoolExecutor(AT_A_TIME) as pool:
+        for _ in pool.map(lambda body: api.post("/api/v1/nodes", body), nodes):
+            pass  # raises what a call raised
     wanted = {body["metadata"]["name"] for body in nodes}
     until(lambda: wanted <= ready_nodes(api), NODES_WITHIN, f"{len(wanted)} simulated nodes are Ready", lambda: None)
 

@@ -190,9 +190,12 @@ def sessions() -> Path:
 
 def build_needed(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
     """Build what the chosen tests need, with progress on the terminal, so that no test's time limit pays for it."""
-    wanted = {name for item in items for marker in NEEDED if item.get_closest_marker(marker) for name in NEEDED[marker]}
-    if not wanted or machine.lacks_for_servers() or os.environ.get(RUNNING):
+    if config.option.collectonly or machine.lacks_for_servers() or os.environ.get(RUNNING):
         return
+    possible = {marker for marker in NEEDED if marker != "pods" or not machine.lacks_for_nodes()}
+    wanted = {
+        name for item in items for marker in possible if item.get_closest_marker(marker) for name in NEEDED[marker]
+    }
     for name in tools.NAMES:
         if name in wanted:
             tools.program(name, _uncaptured(config))
