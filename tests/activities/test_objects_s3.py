@@ -22,7 +22,7 @@ from tests.support.polling import eventually
 from tests.support.ports import free_port
 from tests.support.relay import cutting
 
-pytestmark = pytest.mark.kube
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]  # what is not built yet is built first
 
 STREAM = """
 import resource, sys

@@ -26,7 +26,7 @@ def test_a_test_belongs_to_exactly_one_group_whatever_its_markers(markers: set[s
 def test_an_unknown_group_is_refused_by_name(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["nightly"]) == 2
     assert (
-        "no such group: nightly; there are fast, slow, clean_clone, faults, soak, mutants, kube, pods"
+        "no such group: nightly; there are fast, slow, clean_clone, faults, soak, mutants, kube, pods, production"
         in capsys.readouterr().err
     )
 

@@ -33,27 +33,28 @@ def test_no_job_is_lost_doubled_or_orphaned(tmp_path: Path) -> None:
         soak(stack, Auditor(tmp_path / "marks"))
 
 
-def soak(stack: Stack, auditor: Auditor) -> None:
-    """Run the jobs while the killer kills; then count."""
-    killer = Killer(stack, auditor, SEED, PAUSE, most=JOBS // 10)
+def soak(stack: Stack, auditor: Auditor, jobs: int = JOBS) -> None:
+    """Run so many jobs while the killer kills; then count."""
+    killer = Killer(stack, auditor, SEED, PAUSE, most=jobs // 10)
     killer.start()
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans()))
+        ended = list(pool.map(lambda plan: run(stack, auditor, plan), plans(jobs)))
     killer.done.set()
     killer.join(60)
-    print(json.dumps({"seed": SEED, "jobs": JOBS, "kills": killer.kills, "in": killer.by_phase()}))
+    print(json.dumps({"seed": SEED, "jobs": jobs, "kills": killer.kills, "in": killer.by_phase()}))
     assert killer.error is None, killer.error
+    assert len(ended) == jobs
     audit(stack, auditor, ended)
-    least = min(LEAST_KILLS, JOBS // 40)
+    least = min(LEAST_KILLS, jobs // 40)
     assert all(killer.kills[victim] >= least for victim in VICTIMS), killer.kills
     assert {"Pending", "Starting", "Running"} <= set(killer.by_phase()), killer.by_phase()
 
 
-def plans() -> list[tuple[str, int, tuple[str, ...]]]:
+def plans(jobs: int) -> list[tuple[str, int, tuple[str, ...]]]:
     """Name, nodes and options of every job: some with two ranks, some that leave daemons behind."""
     chance = random.Random(SEED)
     found = []
-    for number in range(JOBS):
+    for number in range(jobs):
         seconds = ("--seconds", f"{chance.uniform(0.2, 3):.2f}")
         daemon = ("--daemon",) if chance.random() < 0.4 else ()
         found.append((f"soak-{number:04d}", 2 if chance.random() < 0.25 else 1, (*seconds, *daemon)))
@@ -71,7 +72,6 @@ def run(stack: Stack, auditor: Auditor, plan: tuple[str, int, tuple[str, ...]]) 
 
 def audit(stack: Stack, auditor: Auditor, ended: list[tuple[str, str, int]]) -> None:
     lost = [name for name, _, nodes in ended if not auditor.finished(name, nodes)]
-    assert len(ended) == JOBS
     assert lost == []
     assert {name: doubles for name, _, _ in ended if (doubles := auditor.doubles(name))} == {}
     eventually(lambda: not auditor.orphans(), 10, "no process of any job left")

@@ -10,7 +10,7 @@ from tests.support.minio import Minio
 from tests.support.polling import eventually
 from tests.support.stack import Stack, running_stack
 
-pytestmark = pytest.mark.kube
+pytestmark = [pytest.mark.kube, pytest.mark.timeout(600)]  # what is not built yet is built first
 
 JOB = """
 import os, pathlib

@@ -9,7 +9,7 @@ from tests.support.minio import Minio
 from tests.support.production import ProductionStack, make_engine_databases, running_engine
 from tests.support.stack import running
 
-pytestmark = [pytest.mark.production, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.production, pytest.mark.timeout(600)]
 
 LEAVES = "mkdir -p $PERDURE_RUN_DIR/artifacts; echo weights > $PERDURE_RUN_DIR/artifacts/model; echo trained"
 

@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.production import ProductionStack
 
-pytestmark = pytest.mark.production
+pytestmark = [pytest.mark.production, pytest.mark.timeout(600)]  # what is not built yet is built first
 
 
 def diagnosis(stack: ProductionStack, status: int) -> dict[str, dict[str, Any]]:

@@ -8,16 +8,21 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import Client
+from temporalio.worker import Replayer
 
 from definitions.search_attributes import ALL
 from definitions.states import FailureClass, Phase
+from store.sealing import Keys
 from tests.support.debian_postgres import Postgres
 from tests.support.minio import Minio
 from tests.support.polling import eventually
 from tests.support.production import Engine, ProductionStack
 from tests.support.stack import running
+from workers.payloads import data_converter, load_payload_keys
+from workers.workflow_runner import workflow_runner
+from workflows.job import JobWorkflow
 
-pytestmark = [pytest.mark.production, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.production, pytest.mark.timeout(600)]
 
 WAITS = "until [ -e {} ]; do sleep 0.2; done"
 
@@ -82,6 +87,21 @@ async def search_attributes(stack: ProductionStack) -> dict[str, list[str]]:
                 found.setdefault(pair.key.name, []).append(str(pair.value))
     assert found
     return found
+
+
+async def test_a_history_replays_with_its_key_and_says_which_one_is_missing(
+    sealed: ProductionStack, keys: Path
+) -> None:
+    over = await asyncio.to_thread(lambda: sealed.until(sealed.submit({"command": ["true"]})))
+    client = await Client.connect(sealed.temporal_address, namespace=sealed.namespace)
+    history = await client.get_workflow_handle(f"job/default/{over['id']}").fetch_history()
+    await replayer(load_payload_keys(keys)).replay_workflow(history)
+    with pytest.raises(Exception, match="is sealed with key"):
+        await replayer(None).replay_workflow(history)
+
+
+def replayer(keys: Keys | None) -> Replayer:
+    return Replayer(workflows=[JobWorkflow], data_converter=data_converter(keys), workflow_runner=workflow_runner())
 
 
 def test_keys_follow_each_other_while_jobs_run_and_a_missing_one_is_named(

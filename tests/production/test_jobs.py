@@ -19,4 +19,4 @@ from tests.integration.test_outcomes import (  # noqa: F401
     test_the_end_is_told_as_it_was,
 )
 
-pytestmark = pytest.mark.production
+pytestmark = [pytest.mark.production, pytest.mark.timeout(600)]  # what is not built yet is built first

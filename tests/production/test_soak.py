@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.faults.test_soak import soak
+from tests.faults.test_soak import JOBS, soak
 from tests.support.audit import Auditor
 from tests.support.debian_postgres import Postgres
 from tests.support.minio import Minio
@@ -19,4 +19,4 @@ def test_no_job_is_lost_doubled_or_orphaned(postgres: Postgres, minio: Minio, tm
     with running_engine(tmp_path / "engine", postgres, databases) as engine, kept_running(engine):
         stack = ProductionStack(tmp_path / "home", engine, postgres, minio, PERDURE_HEARTBEAT="3s")
         with running(stack):
-            soak(stack, Auditor(tmp_path / "marks"))
+            soak(stack, Auditor(tmp_path / "marks"), JOBS // 2)  # an engine that was killed needs its time

@@ -15,7 +15,7 @@ from tests.support.stack import running
 from workers.engine import connect_engine
 from workers.settings import Settings
 
-pytestmark = [pytest.mark.production, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.production, pytest.mark.timeout(600)]
 
 SERVER_NAME = "engine.example"
 

@@ -58,7 +58,7 @@ def running_engine(
     for attempt in range(1, START_TRIES + 1):
         engine = _start(folder, postgres, databases, certificates, attempt)
         try:
-            eventually(lambda e=engine: _serves_or_ended(e), 90, "the engine serving")  # type: ignore[misc]
+            eventually(lambda e=engine: e.process.poll() is not None or serves(e), 90, "the engine serving")  # type: ignore[misc]
             if engine.process.poll() is None:
                 yield engine
                 return
@@ -127,6 +127,9 @@ class ProductionStack(Stack):
     def process(self, name: str) -> Seen:
         return seen(self.engine.process.pid) if name == "temporal" else super().process(name)
 
+    def is_ready(self) -> bool:
+        return super().is_ready() and self.engine.process.poll() is None and serves(self.engine)
+
     def phases(self) -> set[str]:
         with psycopg.connect(self.postgres.url(self.database).replace("+psycopg", "")) as connection:
             return {str(row[0]) for row in connection.execute("SELECT DISTINCT phase FROM jobs")}
@@ -156,9 +159,8 @@ def _start(
     return Engine(f"127.0.0.1:{port}", databases, certificates, command, log, start_server(command, log, {}))
 
 
-def _serves_or_ended(engine: Engine) -> bool:
-    if engine.process.poll() is not None:
-        return True
+def serves(engine: Engine) -> bool:
+    """Whether the engine answers that it serves."""
     command = [str(temporal_binary()), "operator", "cluster", "health", "--address", engine.address]
     if files := engine.certificates:
         command += ["--tls-ca-path", files.authority, "--tls-cert-path", files.certificate]
