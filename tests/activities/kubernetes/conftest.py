@@ -13,7 +13,7 @@ from definitions.cluster import ClusterSettings
 from deploy.images.builder import build
 from deploy.testcluster.progress import to_stderr
 from tests.activities.kubernetes.pods_world import PodsWorld
-from tests.activities.kubernetes.simulated import CAPACITY, PLACE, Hooks, SimulatedWorld
+from tests.activities.kubernetes.simulated import CAPACITY, PLACE, TAINT, Hooks, SimulatedWorld
 from tests.activities.kubernetes.world import running
 from tests.support.cluster import TestCluster
 from tests.support.minio import REGION, Minio, running_minio
@@ -58,7 +58,7 @@ def make_world(kube_api: TestCluster, tmp_path: Path) -> Iterator[Make]:
     """Makes a world of simulated pods, which run for the given time, or until they are deleted."""
     place = uuid.uuid4().hex[:12]
     with contextlib.ExitStack() as stack:
-        stack.enter_context(kube_api.simulated_nodes(2, CAPACITY, {PLACE: place}))
+        stack.enter_context(kube_api.simulated_nodes(2, CAPACITY, {PLACE: place}, [TAINT]))
         space = stack.enter_context(kube_api.namespace())
 
         def make(run_for: str | None = None) -> SimulatedWorld:

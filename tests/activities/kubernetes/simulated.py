@@ -10,13 +10,14 @@ import pytest
 from activities.ports import ObjectStore
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterSettings
-from definitions.pod_needs import PodNeeds
+from definitions.pod_needs import PodNeeds, PodToleration
 from tests.activities.kubernetes.world import KubernetesWorld, running
 from tests.activities.runtime_world import launch_of
 from tests.support.cluster import Namespace, TestCluster
 
 PLACE = "perdure.test/place"  # label of the nodes of these tests
 CAPACITY = {"cpu": "96", "memory": "1024Gi", "pods": "110", "nvidia.com/gpu": "8"}
+TAINT = {"key": PLACE, "value": "simulated", "effect": "NoSchedule"}  # real pods of others find no place there
 RUN_FOR = "fake.perdure.dev/run-for"
 
 
@@ -36,7 +37,11 @@ class SimulatedWorld(KubernetesWorld):
         self.place = place
 
     def launch_of(self, nodes: int = 1, **changes: object) -> AttemptLaunch:
-        return launch_of(("true",), nodes=nodes, pod=PodNeeds(node_selector={PLACE: self.place}), **changes)
+        return launch_of(("true",), nodes=nodes, pod=self.needs(), **changes)
+
+    def needs(self) -> PodNeeds:
+        """Of pods that run on this test's nodes, where no others run."""
+        return PodNeeds(node_selector={PLACE: self.place}, tolerations=(PodToleration(key=PLACE, operator="Exists"),))
 
     @contextmanager
     def another(self) -> Iterator["SimulatedWorld"]:
