@@ -62,10 +62,9 @@ class Folder:
     def decide_gate(self, verdict: str, why: str) -> None:
         gate.decide(self._path, verdict, "the gang", why)
 
-    def announce(self, rank: int, why: str, grace: float | None = None) -> None:
-        """Have the ranks here end because of another. Only the first to be announced counts."""
-        if not self._pod.service:
-            peers.announce(self._path, rank, why, grace)
+    def announce(self, rank: int, why: str, grace: float | None = None) -> dict[str, Any] | None:
+        """Have the ranks here end because of another, unless they are services. The first to be announced counts."""
+        return None if self._pod.service else peers.announce(self._path, rank, why, grace)
 
     def ask_to_save(self, save: dict[str, Any]) -> None:
         """Have the ranks here save for an end that is not theirs. Their answers then show in the state."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from .folder import Folder
     from .podspec import Pod
+    from .wire import Heard
 
 PAUSED = 1.0  # seconds between two ticks after which it was we who could not hear
 TELL_WITHIN = 5.0  # seconds for the last news to be taken in, before this pod goes
@@ -57,9 +58,10 @@ class _Ticking:
         self._ticked = now
         return now
 
-    def _lost(self, index: int, heard: Any, now: float) -> None:
+    def _lost(self, index: int, heard: Heard, now: float) -> dict[str, Any] | None:
         """Have the ranks here end for a pod that is gone, if they run at all."""
-        self._folder.announce(self._pod.first_rank(index), deciding.why_lost(index, heard, now), deciding.LOST_GRACE)
+        why = deciding.why_lost(index, heard, now)
+        return self._folder.announce(self._pod.first_rank(index), why, deciding.LOST_GRACE)
 
     def _has_waited(self) -> bool:
         """Whether the others have had their time to take in that the ranks here have ended."""
@@ -72,6 +74,7 @@ class Leader(_Ticking):
 
     def __init__(self, pod: Pod, folder: Folder, news: Callable[[], None]) -> None:
         super().__init__(pod, folder)
+        self._again = news  # what is decided at the gate is told in the next tick, which is not to be waited for
         self._hub = Hub(pod.hosts[0], pod.gang_port, pod.token, pod.followers, news)
         self._hub.start()
 
@@ -85,15 +88,16 @@ class Leader(_Ticking):
         self._hub.take_nobody_new()
         opened = state["gate"]["gate"] == gate.OPEN
         gone = [index for index, heard in pods.items() if deciding.is_lost(heard, now, self._awake)]
-        if state["failed"] is None and opened:
-            self._look_for_failure(gone, now)
+        failed = state["failed"]
+        if failed is None and opened:
+            failed = self._look_for_failure(gone, now)
         save = deciding.wanted_save(state, (heard.state or {} for heard in pods.values()))
         if save is not None:
             self._folder.ask_to_save(save)
         saved = deciding.all_saved(state, pods, save, gone)
         if saved is not None:
             self._folder.note_saved(saved)
-        told = {"gate": state["gate"], "failed": state["failed"], "save": save, "saved": saved}
+        told = {"gate": state["gate"], "failed": failed, "save": save, "saved": saved}
         self._hub.publish({**self._folder.orders(), **told})
 
     def may_end(self) -> bool:
@@ -115,13 +119,15 @@ class Leader(_Ticking):
         if verdict is not None:
             opens, why = verdict
             self._folder.decide_gate(gate.OPEN if opens else gate.CLOSED, why)
+            self._again()
 
-    def _look_for_failure(self, gone: list[int], now: float) -> None:
+    def _look_for_failure(self, gone: list[int], now: float) -> dict[str, Any] | None:
         failed = deciding.first_failure(self._hub.heard)
         if failed is not None:
-            self._folder.announce(failed["rank"], failed["why"], failed.get("grace"))
-        elif gone:
-            self._lost(gone[0], self._hub.heard[gone[0]], now)
+            return self._folder.announce(failed["rank"], failed["why"], failed.get("grace"))
+        if gone:
+            return self._lost(gone[0], self._hub.heard[gone[0]], now)
+        return None
 
 
 class Member(_Ticking):

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from activities.adapters.kubernetes.agent import deciding
+from definitions.states import Mode
 from tests.activities.kubernetes.agent.conftest import MakeGang
 from tests.activities.kubernetes.agent.network import Wire
 from tests.activities.kubernetes.agent.test_one_pod import SAVES
@@ -74,6 +75,19 @@ def test_a_pod_that_is_gone_ends_the_others(gang: MakeGang, lost: int) -> None:
     assert time.monotonic() - begun < GANG_ENDS_WITHIN
     assert [ended_by(pod) for pod in left] == [{"gang"}, {"gang"}]
     assert f"pod {lost} has not been heard of" in left[0].receipts().ranks[left[0].index].detail
+
+
+@pytest.mark.parametrize("lost", [0, 1], ids=["first", "another"])
+def test_the_pods_of_a_service_outlive_each_other_and_can_still_be_ended(gang: MakeGang, lost: int) -> None:
+    made = gang(launch_of(WAITS, nodes=2, mode=Mode.SERVICE)).start().until_running()
+    made.pods[lost].kill()
+    left = made.pods[1 - lost]
+    ends = time.monotonic() + GANG_ENDS_WITHIN + 1.0
+    eventually(lambda: time.monotonic() > ends or left.ended(), 2 * GANG_ENDS_WITHIN)
+    assert left.ready()
+    left.process.terminate()
+    assert left.wait(GANG_ENDS_WITHIN) == 143
+    assert ended_by(left) == {"shutdown"}
 
 
 def wired(gang: MakeGang, wire: Wire, seconds: float) -> Gang:
