@@ -1,7 +1,6 @@
 """Which object store this deployment has."""
 
 from activities.adapters.objects_folder import FolderObjects
-from activities.adapters.s3 import S3Objects, S3Place
 from activities.ports import ObjectStore, PortError
 from definitions.errors import PerdureError
 from workers.settings import Settings
@@ -14,6 +13,8 @@ def open_objects(settings: Settings) -> ObjectStore:
     """
     if not settings.object_store:
         return FolderObjects(settings.objects)
+    from activities.adapters.s3 import S3Objects, S3Place  # its SDK is large: loaded only where there is a bucket
+
     try:
         return S3Objects(
             S3Place.parse(

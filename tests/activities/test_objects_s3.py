@@ -10,11 +10,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import httpx
 import pytest
+from botocore.exceptions import ClientError
 
 from activities.adapters.s3 import S3Objects, S3Place
+from activities.adapters.s3.writing import send
 from activities.ports import ObjectInfo, PortError
 from tests.activities.object_store_contract import ObjectStoreContract, info, read
 from tests.support.minio import Minio
@@ -83,6 +86,22 @@ def test_of_twenty_racing_stores_one_wins_and_all_are_told_which(place: S3Place,
     content = read(S3Objects(place), "raced")
     assert (len(content), len(set(content))) == (size, 1)
     assert answers == {info("raced", content)}
+
+
+def test_a_conflict_that_left_nothing_behind_is_tried_again(
+    objects: S3Objects, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = []
+
+    def conflicting(*given: Any, **more: Any) -> None:
+        tries.append(given)
+        if len(tries) == 1:
+            raise ClientError({"Error": {"Code": "ConditionalRequestConflict"}}, "PutObject")
+        send(*given, **more)
+
+    monkeypatch.setattr("activities.adapters.s3.store.send", conflicting)
+    assert objects.put("key", io.BytesIO(b"bytes"), if_absent=True) == info("key", b"bytes")
+    assert len(tries) == 2
 
 
 def test_a_long_stream_of_unknown_length_goes_through_little_memory(place: S3Place) -> None:
