@@ -27,6 +27,7 @@ class ScriptedCluster:
     fails: PortError | None = None
     nodes_seen: tuple[NodeView, ...] = ()
     done: list[str] = field(default_factory=list)  # what was done to nodes, in order
+    looks: int = 0  # how often the nodes were asked for
 
     def check(self) -> ClusterReport:
         if self.fails is not None:
@@ -40,6 +41,7 @@ class ScriptedCluster:
         return (ObjectChange(object=f"Job/{ref.job}", path="spec.parallelism", made=2, found=1),)
 
     def nodes(self) -> tuple[NodeView, ...]:
+        self.looks += 1
         if self.fails is not None:
             raise self.fails
         return self.nodes_seen
