@@ -130,6 +130,7 @@ class RequestContract:
         """
         launch = launch_of(python(code))
         world.runtime.launch(launch)
+        until_running(world, launch.ref)
         for request in ("first", "second", "first", "third"):
             world.runtime.control(launch.ref, request, checkpoint=True, deadline=None)
             until_logged(world, launch.ref, f"{request} True None")

@@ -65,7 +65,10 @@ class Requests:
         self.delete(self._pictures.asked(ref), request.grace)
 
     def control(self, ref: AttemptRef, request_id: str, *, checkpoint: bool, deadline: datetime | None) -> None:
-        """Ask the ranks to save, tell them a deadline. Agents carry it out once per `request_id`."""
+        """Ask the ranks to save, tell them a deadline. Agents carry it out once per `request_id`.
+
+        What has not begun has nothing to save.
+        """
         attempt, launch = self._pictures.now(ref), self._observer.launch(ref)
         job = attempt.living_job
         if job is None or launch is None:
