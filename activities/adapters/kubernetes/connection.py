@@ -1,6 +1,9 @@
 """An authenticated connection to one API server: what the SDK knows of kubeconfigs and tokens, and raw HTTP over it."""
 
+import contextlib
+import queue
 import threading
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
@@ -42,6 +45,7 @@ class Transport:
     settings: Connection
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _generation: int = 0
+    _plugged: bool = False
 
     def __post_init__(self) -> None:
         self._load()
@@ -85,13 +89,13 @@ class Transport:
 
     def authorization(self) -> dict[str, str]:
         """The header that says who asks; a plugin's token that has expired is fetched anew first."""
-        with self._lock:
-            value = self._configuration.get_api_key_with_prefix("BearerToken")
+        with self._exclusive():
+            value = self._bounded(lambda: self._configuration.get_api_key_with_prefix("BearerToken"))
         return {"Authorization": value} if value else {}
 
     def renew(self, generation: int) -> None:
         """Read the credentials again, unless another thread did since the caller looked at `generation`."""
-        with self._lock:
+        with self._exclusive():
             if self._generation == generation:
                 self._load()
                 self._generation += 1
@@ -107,7 +111,9 @@ class Transport:
             if self.settings.kubeconfig is None:
                 load_incluster_config(client_configuration=configuration)
             else:
-                load_kube_config(str(self.settings.kubeconfig), self.settings.context, configuration)
+                file, context = str(self.settings.kubeconfig), self.settings.context
+                self._plugged = "exec" in self.settings.kubeconfig.read_text()
+                self._bounded(lambda: load_kube_config(file, context, configuration))
         except (ConfigException, OSError, ValueError, LookupError, TypeError, AttributeError, YAMLError) as error:
             # The SDK names a faulty entry by its whole content, credentials included.
             words = " ".join(str(error).partition("{")[0].split())
@@ -116,6 +122,39 @@ class Transport:
             raise KubeError("PD-3101", f"{self._source()}: no credentials, or its plugin gave none")
         self._configuration = configuration
         self._pool: Any = RESTClientObject(configuration).pool_manager
+
+    @contextlib.contextmanager
+    def _exclusive(self) -> Iterator[None]:
+        if not self._lock.acquire(timeout=self.settings.within.total_seconds()):
+            raise self._hangs()
+        try:
+            yield
+        finally:
+            self._lock.release()
+
+    def _bounded(self, work: Callable[[], Any]) -> Any:
+        """A kubeconfig may name a program that gives credentials; the SDK would wait for it without limit."""
+        if not self._plugged:
+            return work()
+        outcome: queue.SimpleQueue[tuple[Any, Exception | None]] = queue.SimpleQueue()
+
+        def run() -> None:
+            try:
+                outcome.put((work(), None))
+            except Exception as error:
+                outcome.put((None, error))
+
+        threading.Thread(target=run, name="kube-credentials", daemon=True).start()
+        try:
+            value, error = outcome.get(timeout=self.settings.within.total_seconds())
+        except queue.Empty:
+            raise self._hangs() from None
+        if error is not None:
+            raise error
+        return value
+
+    def _hangs(self) -> KubeError:
+        return KubeError("PD-3101", f"{self._source()}: its plugin does not answer")
 
     def _source(self) -> str:
         return f"kubeconfig {self.settings.kubeconfig}" if self.settings.kubeconfig else "service account of this pod"

@@ -7,8 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from activities.adapters.kubernetes.calling import OnCall
-from activities.adapters.kubernetes.connection import Transport
+from activities.adapters.kubernetes.connection import Query, Transport
 from activities.adapters.kubernetes.errors import KubeError, Target
+from activities.adapters.kubernetes.retrying import Patience
 from activities.adapters.kubernetes.websockets import WITH_CLOSE, WITHOUT_CLOSE, Channels, connect
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
@@ -122,7 +123,7 @@ class Streams:
     def run(self, target: Target, container: str, argv: Sequence[str], stdin: bytes, within: float) -> ExecResult:
         """A command from start to end."""
         ends = time.monotonic() + within
-        stream = self._exec(target, container, argv, stdin=bool(stdin), tty=False)
+        stream = self._exec(target, container, argv, stdin=bool(stdin), tty=False, within=within)
         writer = threading.Thread(target=_feed, args=(stream, stdin), name="exec-stdin", daemon=True)
         try:
             if stdin:
@@ -140,17 +141,27 @@ class Streams:
     def forward(self, target: Target, port: int) -> PortForward:
         return PortForward(self._open(target, (("ports", str(port)),), [WITHOUT_CLOSE]), target)
 
-    def _exec(self, target: Target, container: str, argv: Sequence[str], *, stdin: bool, tty: bool) -> ExecStream:
+    def _exec(
+        self,
+        target: Target,
+        container: str,
+        argv: Sequence[str],
+        *,
+        stdin: bool,
+        tty: bool,
+        within: float = float("inf"),
+    ) -> ExecStream:
         flags = {"stdin": stdin, "stdout": True, "stderr": not tty, "tty": tty}
         query = (
             ("container", container),
             *(("command", part) for part in argv),
             *((name, "true" if value else "false") for name, value in flags.items()),
         )
-        return ExecStream(self._open(target, query, [WITH_CLOSE, WITHOUT_CLOSE]), target)
+        return ExecStream(self._open(target, query, [WITH_CLOSE, WITHOUT_CLOSE], within), target)
 
-    def _open(self, target: Target, query: tuple[tuple[str, str], ...], protocols: list[str]) -> Channels:
-        return connect(self._transport, target, query, protocols, self._on_call, self._pause)
+    def _open(self, target: Target, query: Query, protocols: list[str], within: float = float("inf")) -> Channels:
+        patience = Patience(min(within, self._transport.settings.within.total_seconds()), self._pause)
+        return connect(self._transport, target, query, protocols, self._on_call, patience)
 
 
 def _to_the_end(stream: ExecStream, target: Target, ends: float) -> ExecResult:

@@ -6,7 +6,6 @@ import socket
 import ssl
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 import certifi
@@ -16,7 +15,7 @@ from kubernetes.stream.ws_client import websocket_proxycare
 from activities.adapters.kubernetes.calling import OnCall
 from activities.adapters.kubernetes.connection import Query, Transport
 from activities.adapters.kubernetes.errors import Answer, KubeError, Target, refusal
-from activities.adapters.kubernetes.retrying import Patience, Step, after
+from activities.adapters.kubernetes.retrying import LEAST, Patience, Step, after
 
 CLOSE = 255  # the channel on which the end of another one is told
 WITH_CLOSE = "v5.channel.k8s.io"  # the first protocol that has it
@@ -104,14 +103,13 @@ def connect(
     query: Query,
     protocols: list[str],
     on_call: OnCall,
-    pause: Callable[[float], object],
+    patience: Patience,
 ) -> Channels:
     """Open a session. Tries that cannot have begun one are repeated like other calls. Raises KubeError."""
-    patience = Patience(transport.settings.within.total_seconds(), pause)
     renewed = False
     while True:
         generation, began = transport.generation, time.monotonic()
-        outcome = _try(transport, target, query, protocols)
+        outcome = _try(transport, target, query, protocols, patience)
         status = outcome.status if isinstance(outcome, Answer) else 101 if isinstance(outcome, Channels) else 0
         on_call(target.verb, target.resource, status, time.monotonic() - began)
         if isinstance(outcome, Channels):
@@ -131,14 +129,16 @@ def connect(
             raise KubeError("PD-3100", f"cannot {target}: no answer: {outcome}")
 
 
-def _try(transport: Transport, target: Target, query: Query, protocols: list[str]) -> Channels | Answer | str:
+def _try(
+    transport: Transport, target: Target, query: Query, protocols: list[str], patience: Patience
+) -> Channels | Answer | str:
     url = "ws" + transport.url(target.path, query).removeprefix("http")
     configuration = transport.configuration
     link = websocket.WebSocket(sslopt=_tls(configuration), enable_multithread=True, skip_utf8_validation=True)
     options: dict[str, Any] = {
         "header": [f"{name}: {value}" for name, value in transport.authorization().items()],
         "subprotocols": protocols,
-        "timeout": transport.settings.read.total_seconds(),
+        "timeout": max(min(transport.settings.read.total_seconds(), patience.left()), LEAST),
         "suppress_origin": True,
     }
     if configuration.proxy:

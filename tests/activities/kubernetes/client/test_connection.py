@@ -1,6 +1,9 @@
 """Credentials come from a kubeconfig or from the pod we run in, and what is wrong with them is said."""
 
 import json
+import threading
+import time
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from activities.adapters.kubernetes.connection import Connection, Transport
 from activities.adapters.kubernetes.errors import KubeError
 from activities.adapters.kubernetes.kinds import Kind
 from tests.activities.kubernetes.client.conftest import World
+from tests.support.polling import eventually
 
 PLUGIN = """#!/bin/sh
 echo x >> "$(dirname "$0")/runs"
@@ -49,6 +53,17 @@ def test_a_plugin_is_asked_again_when_its_token_has_expired(world: World, tmp_pa
     assert all(token.startswith("Bearer from-plugin-") for token in sent)
     assert len(set(sent)) == 2
     client.close()
+
+
+def test_a_plugin_that_hangs_holds_nobody_up_beyond_the_limit(tmp_path: Path) -> None:
+    asked = {"apiVersion": "client.authentication.k8s.io/v1", "command": "sleep", "args": ["5"]}
+    file = kubeconfig(tmp_path, "https://127.0.0.1:1", {"exec": {**asked, "interactiveMode": "Never"}})
+    began = time.monotonic()
+    with pytest.raises(KubeError, match="plugin does not answer") as caught:
+        Transport(Connection(file, within=timedelta(seconds=0.5)))
+    assert time.monotonic() - began < 3
+    assert caught.value.code == "PD-3101"
+    eventually(lambda: not any(thread.name == "kube-credentials" for thread in threading.enumerate()), 10)
 
 
 def test_a_token_in_a_file_of_the_pod_is_used(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ from activities.adapters.kubernetes.errors import KubeError
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.streams import STDERR, STDOUT, ExecResult
 from deploy.testcluster.images import BASE
+from deploy.testcluster.layout import REAL_NODES
 from tests.support.chaos_proxy import Act, ChaosProxy, Fault, chaos_proxy
 from tests.support.cluster import TestCluster
 from tests.support.polling import eventually
@@ -42,7 +43,8 @@ def running(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -
         client = KubeClient(Connection(kube_nodes.kubeconfig, namespace=space.name))
         container: dict[str, object] = {"name": "main", "image": BASE, "imagePullPolicy": "IfNotPresent"}
         container |= {"command": ["sh", "-c", SERVING]}
-        spec = {"containers": [container], "terminationGracePeriodSeconds": 1}
+        place = {"kubernetes.io/hostname": REAL_NODES[0]}  # simulated nodes run nothing
+        spec = {"containers": [container], "nodeSelector": place, "terminationGracePeriodSeconds": 1}
         client.create(Kind.POD, {"metadata": {"name": "p"}, "spec": spec})
         eventually(lambda: _phase(client) == "Running", 60, "the pod runs")
         through = KubeClient(Connection(file, namespace=space.name))
