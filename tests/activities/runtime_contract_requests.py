@@ -154,7 +154,7 @@ class RequestContract:
         )
         world.runtime.launch(launch)
         assert not world.runtime.observe(launch.ref).ranks[0].ready
-        eventually(lambda: world.runtime.observe(launch.ref).ranks[0].ready, 30, "the service is ready")
+        eventually(lambda: world.runtime.observe(launch.ref).ranks[0].ready, world.patience, "the service is ready")
         seen = world.runtime.observe(launch.ref)
         assert (states(seen), seen.ranks[0].restarts, seen.ended) == ([RankState.RUNNING], 1, False)
         end(world, launch)

@@ -195,5 +195,5 @@ def _stamp(text: bytes) -> bytes:
 
 def _not_begun(error: PortError) -> bool:
     """What a kubelet says of a container that waits, or of a pod that it has not heard of yet, or has no more."""
-    missing = isinstance(error, KubeError) and error.status == 404
+    missing = isinstance(error, KubeError) and error.status in (204, 404)
     return missing or "is waiting to start" in str(error) or "PodInitializing" in str(error)

@@ -6,6 +6,6 @@ from tests.activities.runtime_contract import RuntimeContract
 
 
 @pytest.mark.pods
-@pytest.mark.timeout(400)
+@pytest.mark.timeout(900)
 class TestKubernetesRuntime(RuntimeContract):
     """The `world` fixture is in conftest.py."""

@@ -22,7 +22,7 @@ from tests.activities.runtime_world import (
 )
 from tests.support.polling import eventually
 
-pytestmark = [pytest.mark.pods, pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.pods, pytest.mark.timeout(900)]
 MOST_CALLS = 12
 MIB = 1024**2
 

@@ -25,7 +25,8 @@ MISSING = "0" * 64
 class KubernetesWorld:
     """One runtime, as a cluster's worker has it. `calls`: every request that it sent, as `verb resource`."""
 
-    patience = 120.0  # a pod takes its seconds, and a gang of eight many of them
+    patience = 300.0  # a pod takes its seconds, and a gang of eight many of them
+    client_class: type[KubeClient] = KubeClient
 
     def __init__(
         self,
@@ -42,7 +43,7 @@ class KubernetesWorld:
         self.secrets = secrets or FixedSecrets()
         self.calls: list[str] = []
         self.missing_workdir = Workdir(mode="snapshot", sha256=MISSING)
-        self.client = KubeClient(
+        self.client = self.client_class(
             Connection(kubeconfig=cluster.kubeconfig, namespace=space.name),
             on_call=lambda verb, resource, status, seconds: self.calls.append(f"{verb} {resource}"),
         )

@@ -17,6 +17,7 @@ DEFAULTS = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "USER": "perdure",  # programs ask for a name, and the image may know none for this user's number
     "LANG": "C.UTF-8",
+    "TMPDIR": "/tmp",
     "PYTHONUNBUFFERED": "1",  # so that lines reach the log when they are written, and those before a SIGKILL too
 }
 
