@@ -88,6 +88,7 @@ def _lead_into_usr(tree: Tree, machine: Machine) -> None:
 def _finish(tree: Tree) -> None:
     tree["tmp"] = tree["var/tmp"] = Folder(0o1777)
     tree["usr/bin/awk"] = Link("mawk")
+    tree["usr/bin/python"] = Link("python3")  # what most commands of jobs are called with
     tree["etc/profile"] = tree["usr/share/base-files/profile"]
     tree["etc/nsswitch.conf"] = tree["usr/share/libc-bin/nsswitch.conf"]
     tree["etc/localtime"] = Link("/usr/share/zoneinfo/Etc/UTC")

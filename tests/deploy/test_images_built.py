@@ -98,7 +98,8 @@ def test_building_again_without_what_was_kept_gives_the_same_images(
 
 def test_a_job_finds_numpy_scikit_learn_and_the_helper_in_the_training_image(training: Path) -> None:
     probe = "import numpy, sklearn.linear_model, perdure.job as job; print(numpy.eye(2).sum(), job.rank())"
-    assert run_in(training, ["/usr/bin/python3", "-I", "-c", probe]) == "2.0 0\n"
+    for name in ("python3", "python"):
+        assert run_in(training, ["/usr/bin/env", name, "-I", "-c", probe]) == "2.0 0\n"
     assert run_in(training, ["/bin/sh", "-c", "id -u; bash -c 'echo $((6*7))' | awk '{print $1 + 1}'"]) == "1000\n43\n"
 
 
