@@ -10,6 +10,7 @@ from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from tests.support.cluster import TestCluster, build_needed, running_cluster
+from tests.support.images import Images, built_images, load_images
 from tests.support.minio import Minio, running_minio
 from tests.support.postgres import fresh_database, running_postgres
 from tests.support.temporal import TemporalServer, running_temporal
@@ -85,3 +86,20 @@ def kube_nodes() -> Iterator[TestCluster]:
     """A real Kubernetes control plane with two real nodes (marker `pods`); make a namespace of your own in it."""
     with running_cluster(real=True) as cluster:
         yield cluster
+
+
+@pytest.fixture(scope="session")
+def pods_store(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minio]:
+    """A real S3 server where pods reach it (marker `pods`); make a bucket of your own."""
+    with running_minio(tmp_path_factory.mktemp("store") / "data", kube_nodes.host_address) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pod_images(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Images:
+    """Our image and the training image of the code as it is now, on every real node (marker `pods`)."""
+    built = built_images(tmp_path_factory.mktemp("images"))
+    images = load_images(kube_nodes, built)
+    for image in built.values():
+        image.file.unlink()
+    return images

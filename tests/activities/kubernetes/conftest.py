@@ -10,45 +10,25 @@ import pytest
 from activities.adapters.objects_folder import FolderObjects
 from activities.adapters.s3 import S3Objects, S3Place
 from definitions.cluster import ClusterSettings
-from deploy.images.builder import build
-from deploy.testcluster.progress import to_stderr
 from tests.activities.kubernetes.pods_world import PodsWorld
 from tests.activities.kubernetes.simulated import CAPACITY, PLACE, TAINT, Hooks, SimulatedWorld
 from tests.activities.kubernetes.world import running
 from tests.support.cluster import TestCluster
-from tests.support.minio import REGION, Minio, running_minio
+from tests.support.images import Images
+from tests.support.minio import REGION, Minio
 
 Make = Callable[..., SimulatedWorld]
 
 
-@pytest.fixture(scope="session")
-def pods_store(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Minio]:
-    """An S3 server where pods reach it."""
-    with running_minio(tmp_path_factory.mktemp("store") / "data", kube_nodes.host_address) as server:
-        yield server
-
-
-@pytest.fixture(scope="session")
-def pod_images(kube_nodes: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Our image and the training image of the code as it is now, on every node, by names of their content."""
-    made = build(tmp_path_factory.mktemp("images"), ["training", "perdure"], to_stderr)
-    for image in made.values():
-        kube_nodes.load_image(image.file)
-        image.file.unlink()
-    return {which: image.name for which, image in made.items()}
-
-
 @pytest.fixture
 def world(
-    kube_nodes: TestCluster, pods_store: Minio, pod_images: dict[str, str], monkeypatch: pytest.MonkeyPatch
+    kube_nodes: TestCluster, pods_store: Minio, pod_images: Images, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[PodsWorld]:
     for name, value in pods_store.environment.items():
         monkeypatch.setenv(name, value)
     objects = S3Objects(S3Place(pods_store.bucket(), "", pods_store.endpoint, REGION))
     with kube_nodes.namespace() as space:
-        settings = ClusterSettings(
-            namespace=space.name, image=pod_images["training"], agent_image=pod_images["perdure"]
-        )
+        settings = ClusterSettings(namespace=space.name, image=pod_images.training, agent_image=pod_images.perdure)
         with running(PodsWorld(kube_nodes, space, settings, objects)) as made:
             yield made
 
