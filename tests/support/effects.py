@@ -1,29 +1,34 @@
 """What the source says about effect boundaries: which there are, and which outside calls stand in none."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 MODULES = tuple(sorted((ROOT / "activities").glob("*.py")))
 WORKERS = tuple(sorted((ROOT / "workers").glob("*.py")))
+# What only the worker of a Kubernetes cluster comes to.
+OF_CLUSTERS = tuple(
+    ROOT / name for name in ("activities/clusters.py", "workers/cluster_loops.py", "workers/notice_watcher.py")
+)
+KUBERNETES = tuple(sorted((ROOT / "activities" / "adapters" / "kubernetes").glob("*.py")))
 HOOK_SIDES = ("before", "after")
 
 
-def effect_names() -> tuple[str, ...]:
+def effect_names(paths: Iterable[Path] = (*MODULES, *WORKERS)) -> tuple[str, ...]:
     """Every name given to `effect(...)` in activities/ and workers/, in the order of the source."""
-    found: dict[str, None] = {}
-    for path in (*MODULES, *WORKERS):
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and _called(node) == "effect":
-                assert isinstance(node.args[0], ast.Constant), f"{path}: effect names are literals"
-                found[str(node.args[0].value)] = None
-    return tuple(found)
+    return _literals(paths, "effect")
 
 
 def hooks() -> tuple[str, ...]:
-    """Every place at which a worker can be made to die: both sides of each effect, and amid a heartbeat."""
-    return (*(f"{name}:{side}" for name in effect_names() for side in HOOK_SIDES), "heartbeat:mid")
+    """Every place at which a worker of any runtime can be made to die: both sides of each effect, amid a heartbeat."""
+    names = [name for name in effect_names() if name not in effect_names(OF_CLUSTERS)]
+    return (*_sides(names), "heartbeat:mid")
+
+
+def cluster_hooks() -> tuple[str, ...]:
+    """The places to which only a cluster's worker comes: its own effects, and the steps of the Kubernetes runtime."""
+    return (*_literals(KUBERNETES, "crash_point"), *_sides(effect_names(OF_CLUSTERS)))
 
 
 def unguarded_calls(source: str) -> list[str]:
@@ -35,6 +40,21 @@ def unguarded_calls(source: str) -> list[str]:
         if isinstance(cls, ast.ClassDef) and _has_activities(cls)
         for call in _outside_calls(cls, _ports(cls))
     ]
+
+
+def _sides(names: Iterable[str]) -> list[str]:
+    return [f"{name}:{side}" for name in names for side in HOOK_SIDES]
+
+
+def _literals(paths: Iterable[Path], function: str) -> tuple[str, ...]:
+    """The first argument of every call of a function, in the order of the source."""
+    found: dict[str, None] = {}
+    for path in paths:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and _called(node) == function:
+                assert isinstance(node.args[0], ast.Constant), f"{path}: names of hooks are literals"
+                found[str(node.args[0].value)] = None
+    return tuple(found)
 
 
 def _has_activities(cls: ast.ClassDef) -> bool:
