@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from activities.adapters.kubernetes.calling import OnCall
+from activities.adapters.kubernetes.channels import Channels
 from activities.adapters.kubernetes.connection import Query, Transport
 from activities.adapters.kubernetes.errors import KubeError, Target
 from activities.adapters.kubernetes.retrying import Patience
-from activities.adapters.kubernetes.websockets import WITH_CLOSE, WITHOUT_CLOSE, Channels, connect
+from activities.adapters.kubernetes.websockets import WITH_CLOSE, WITHOUT_CLOSE, connect
 
 STDIN, STDOUT, STDERR, STATUS, RESIZE = range(5)
 PIECE = 32 * 1024  # bytes of input per frame
