@@ -16,7 +16,7 @@ register(
     500,
     Exit.USAGE,
     "PERDURE_PAYLOAD_KEYS_FILE must be readable by this user alone and hold keys of 32 bytes in base64, one a line.",
-    "Mend the file. A new key: head -c 32 /dev/urandom | base64",
+    "Mend the file. `head -c 32 /dev/urandom | base64` makes a new key.",
 )
 register(
     "PD-4102",

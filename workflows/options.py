@@ -84,6 +84,7 @@ def session(heartbeat: timedelta = timedelta(seconds=10)) -> ActivityConfig:
     return ActivityConfig(
         schedule_to_start_timeout=timedelta(seconds=15),
         start_to_close_timeout=timedelta(hours=12),
+        schedule_to_close_timeout=timedelta(hours=12, minutes=1),
         heartbeat_timeout=heartbeat,
         retry_policy=RetryPolicy(maximum_attempts=1),
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,

@@ -8,7 +8,7 @@ import pytest
 
 from tests.arch.source import ROOT, imports_outside, python_files
 
-LIGHT_LIBRARIES = {"click", "httpx", "pathspec", "pydantic", "pydantic_core", "rich", "typer", "yaml"}
+LIGHT_LIBRARIES = {"click", "httpx", "pathspec", "pydantic", "pydantic_core", "rich", "typer", "websockets", "yaml"}
 
 
 def test_every_import_contract_holds() -> None:

@@ -40,6 +40,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "jobs.render": ("jobs.render", "render"),
     "jobs.diff": ("jobs.diff", "diff"),
     "jobs.apply": ("jobs.apply", "apply"),
+    "jobs.import": ("jobs.import_", "import kubernetes"),
     "jobs.objects": ("jobs.objects", "render --cluster"),
     "jobs.objectsDiff": ("jobs.objects_diff", "jobs objects"),
     "jobs.get": ("jobs.get", "jobs show"),
@@ -100,6 +101,9 @@ ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan,
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
 }
 ONLY_COMMANDS = {
+    "jobs exec",
+    "jobs port-forward",
+    "serve",
     "clusters rbac",
     "clusters worker",
     "up",
@@ -116,6 +120,7 @@ SAMPLES: dict[type, Any] = {
     Path: Path("x"),
     models.SubmitJob: models.SubmitJob(text="x"),
     models.CreateSchedule: models.CreateSchedule(text="x"),
+    models.ImportJobs: models.ImportJobs(text="x"),
 }
 
 
