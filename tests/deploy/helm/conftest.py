@@ -25,7 +25,7 @@ def helm(tmp_path_factory: pytest.TempPathFactory) -> Helm:
             input=given,
             capture_output=True,
             text=True,
-            timeout=300,
+            timeout=600,
         )
         if check and done.returncode:
             raise AssertionError(

@@ -101,6 +101,7 @@ def installation(
         (folder / "values.yaml").write_text(yaml.safe_dump(chosen))
         place = ("--kubeconfig", kube_nodes.kubeconfig, "--namespace", space.name)
         wait = ("--wait", "--timeout", f"{READY_WITHIN:.0f}s")
+        stack.callback(helm, "uninstall", "x", *place, "--no-hooks", "--wait", "--cascade", "foreground", check=False)
         try:
             helm("install", "x", CHART, *place, "--values", folder / "values.yaml", *wait)
         except AssertionError:
@@ -116,7 +117,6 @@ def installation(
             )
         )
         yield Installation(space, client)
-        helm("uninstall", "x", *place, "--wait")
 
 
 def told(space: Namespace) -> str:
