@@ -12,7 +12,7 @@ COMPILE := $(UV) pip compile --universal --python-version 3.11 --generate-hashes
 # The installer trusts what the machine trusts.
 export UV_SYSTEM_CERTS ?= 1
 
-.PHONY: help setup demo test check lint mutants bench docs drift lock client-models images cluster cluster-down clean
+.PHONY: help setup demo test check lint mutants bench docs drift lock client-models images cluster cluster-down pods-report clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ cluster: setup ## Start a Kubernetes cluster here: NODES=kwok (default) or NODES
 
 cluster-down: setup ## End that cluster and remove its traces
 	@$(PY) -m deploy.testcluster down
+
+pods-report: setup ## Bring about every end of a pod on real nodes and say in whose words it was told (root)
+	@$(PY) -m tests.pods_report
 
 client-models: setup ## Write the client's models from docs/openapi.json
 	@$(PY) -m tests.perdure.client_models
