@@ -29,6 +29,7 @@ LINE_LENGTH = 500  # characters of a last line
 TAIL = 40  # lines asked for per rank that shares its pod with others
 KEPT_LINES = 16  # ranks whose kept logs are looked at for their last lines
 FILE_SIZE = 16 * 1024**2  # bytes of one kept file
+NOT_BEGUN = ("is waiting to start", "PodInitializing", "is not available")  # a kubelet's words for a log to come
 
 
 class Line(NamedTuple):
@@ -196,4 +197,4 @@ def _stamp(text: bytes) -> bytes:
 def _not_begun(error: PortError) -> bool:
     """What a kubelet says of a container that waits, or of a pod that it has not heard of yet, or has no more."""
     missing = isinstance(error, KubeError) and error.status in (204, 404)
-    return missing or "is waiting to start" in str(error) or "PodInitializing" in str(error)
+    return missing or any(words in str(error) for words in NOT_BEGUN)

@@ -137,8 +137,9 @@ def test_a_log_that_cannot_be_read_is_a_problem_and_no_failure(
     ]
 
 
+@pytest.mark.parametrize("words", ["is waiting to start: PodInitializing", "is not available"])
 def test_a_container_that_has_not_begun_has_no_lines(
-    logs: PodLogs, pods: Pods, launch: AttemptLaunch, attempt: Attempt
+    logs: PodLogs, pods: Pods, launch: AttemptLaunch, attempt: Attempt, words: str
 ) -> None:
-    pods.error = PortError('container "main" in pod "p" is waiting to start: PodInitializing')
+    pods.error = PortError(f'container "main" in pod "p" {words}')
     assert logs.read(launch.ref, 0, attempt, 2, None, 10) == []
