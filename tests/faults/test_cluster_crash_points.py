@@ -82,6 +82,22 @@ class Served:
         assert view["phase"] == phase, view["reason"]
         return view
 
+    def let_leave(self, job: str) -> None:
+        """Have pods that were asked to leave end, as a kubelet has them: a Job lets go of no others."""
+        for pod in self.pods(job):
+            if pod["metadata"].get("deletionTimestamp") and pod["status"]["phase"] == "Running":
+                ended = {"terminated": {"exitCode": 143, "reason": "Error"}}
+                container = {
+                    "name": "main",
+                    "image": "",
+                    "imageID": "",
+                    "ready": False,
+                    "restartCount": 0,
+                    "state": ended,
+                }
+                path = f"{self.space.path}/pods/{pod['metadata']['name']}/status"
+                self.space.api.patch(path, {"status": {"phase": "Failed", "containerStatuses": [container]}})
+
     def ask(self, *question: str) -> "subprocess.CompletedProcess[str]":
         """One try. While the worker is away it takes as long as a question may."""
         return self.stack.run(*question, check=False, timeout=PATIENCE)
@@ -234,6 +250,7 @@ def _moved(served: Served, job: str, node: str) -> Played:
     (other,) = (each for each in served.nodes if each != node)
 
     def there() -> bool:
+        served.let_leave(job)
         places = {pod["spec"].get("nodeName") for pod in served.pods(job)}
         return served.stack.job(job)["attempt"] == 2 and places == {other}
 
