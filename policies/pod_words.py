@@ -24,6 +24,7 @@ NEVER_AN_IMAGE = "InvalidImageName"  # no patience makes a name of it
 CONFIG_REASONS = frozenset({"CreateContainerConfigError", "CreateContainerError", "RunContainerError"})
 START_REASONS = frozenset({"StartError", "ContainerCannotRun"})
 MOUNT_REASONS = ("FailedMount", "FailedAttachVolume")
+MISSING = ("not found", "references non-existent")  # a secret, a config map, a claim; a key of one
 _BACK_OFF = re.compile(r"^Back-off pulling image \"[^\"]*\"(?:: ?(?:ErrImagePull: ?)?)?")
 _MISSING_CLAIM = re.compile(r"persistentvolumeclaim \"[^\"]+\" not found")
 _OWN_LIMIT = re.compile(r"exceed(?:s|ed) (?:the total limit|the limit|its local ephemeral storage limit)")
@@ -70,7 +71,7 @@ def missing_volume(pod: PodFacts) -> str:
     claim = _MISSING_CLAIM.search(pod.unschedulable)
     if claim is not None:
         return claim[0]
-    if pod.warning.startswith(MOUNT_REASONS) and "not found" in pod.warning:
+    if pod.warning.startswith(MOUNT_REASONS) and any(words in pod.warning for words in MISSING):
         return pod.warning
     return ""
 

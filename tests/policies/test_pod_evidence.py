@@ -154,6 +154,15 @@ def test_every_cause_has_its_class() -> None:
             SETTINGS.config_patience,
         ),
         (
+            waiting(
+                "PodInitializing",
+                warning="FailedMount: MountVolume.SetUp failed: references non-existent secret key: k",
+            ),
+            PodCause.CONFIG,
+            "secret key: k",
+            SETTINGS.config_patience,
+        ),
+        (
             pod(scheduled=False, node=None, unschedulable=NO_CLAIM),
             PodCause.CONFIG,
             'persistentvolumeclaim "datasets" not found',
