@@ -12,7 +12,7 @@ from activities.adapters.kubernetes.naming import TOKEN
 from definitions.attempt import AttemptLaunch, RestartRule, Workdir
 from definitions.object_keys import snapshot_key
 from definitions.pod import PodCause
-from definitions.pod_needs import PodNeeds, PodVolume
+from definitions.pod_needs import PodMount, PodNeeds, PodVolume
 from definitions.states import FailureClass, Mode
 from tests.activities.runtime_world import launch_of, python, until_ended, until_logged, until_running
 from tests.pods_report.sources import KUBELET
@@ -87,7 +87,7 @@ def damaged(stage: Stage, launch: AttemptLaunch) -> None:
     stage.objects.put(key, io.BytesIO(b"these are not the bytes of that digest"))
 
 
-def with_key(stage: Stage, launch: AttemptLaunch) -> None:
+def with_another_key(stage: Stage, launch: AttemptLaunch) -> None:
     """A secret that has not the key that is asked for."""
     body = {"metadata": {"name": "user-secret"}, "data": {"other": "eA=="}}
     stage.client.create(Kind.SECRET, body)
@@ -107,7 +107,9 @@ def _past_the_scheduler(spec: Object) -> None:
 
 
 def volume(**source: Any) -> PodNeeds:
-    return PodNeeds(volumes=(PodVolume(name="given", source=source),))
+    """A volume of the user's own; one that no container mounts is left alone by the kubelet."""
+    mount = PodMount(name="given", mount_path="/given")
+    return PodNeeds(volumes=(PodVolume(name="given", source=source),), mounts=(mount,))
 
 
 EATS = python("print('eating', flush=True)\nmemory = []\nwhile True: memory.append(bytearray(8 * 1024 * 1024))")
@@ -152,7 +154,7 @@ PROVOCATIONS: tuple[Provocation, ...] = (
         "an admission webhook gives it a key that its secret has not",
         FailureClass.CONFIG,
         PodCause.CONFIG,
-        first=with_key,
+        first=with_another_key,
         admission=_asks_for_a_key,
     ),
     Provocation(
@@ -161,6 +163,14 @@ PROVOCATIONS: tuple[Provocation, ...] = (
         FailureClass.CONFIG,
         PodCause.CONFIG,
         needs=volume(secret={"secretName": "no-such-secret"}),
+    ),
+    Provocation(
+        "FailedMount: key",
+        "names a key as a file of a volume that its secret has not",
+        FailureClass.CONFIG,
+        PodCause.CONFIG,
+        needs=volume(secret={"secretName": "user-secret", "items": [{"key": "no-such-key", "path": "token"}]}),
+        first=with_another_key,
     ),
     Provocation(
         "init: snapshot damaged",
