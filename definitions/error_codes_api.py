@@ -255,7 +255,7 @@ register(
     "Jobs run on clusters only",
     422,
     Exit.USAGE,
-    "This installation runs no jobs as processes of its own machine (PERDURE_LOCAL_JOBS), and the job names no cluster.",
+    "This installation runs no jobs on its own machine (PERDURE_LOCAL_JOBS), and the job names no cluster.",
     "Name one with spec.cluster or --cluster; `perdure clusters list` shows them.",
 )
 register(

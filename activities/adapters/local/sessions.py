@@ -52,9 +52,9 @@ def _running(layout: Layout, ref: AttemptRef, rank: int) -> Path:
     with contextlib.suppress(OSError):
         known = identity.read(str(folder))
         command = (known or {}).get("command") or {}
-        if known is not None and known["boot_id"] == procs.boot_id():
-            if procs.is_alive(int(command.get("pid", 0)), command.get("started")):
-                return folder
+        here = known is not None and known["boot_id"] == procs.boot_id()
+        if here and procs.is_alive(int(command.get("pid", 0)), command.get("started")):
+            return folder
     raise PortError(f"rank {rank} does not run", permanent=True, code="PD-3017")
 
 

@@ -60,11 +60,10 @@ def _command(folder: str) -> int:
 
 def _take_terminal() -> None:
     import fcntl
+    from contextlib import suppress
 
-    try:
+    with suppress(OSError):  # it is its own already, or somebody's: a shell then works without job control
         fcntl.ioctl(0, SET_CONTROLLING_TERMINAL, 0)
-    except OSError:
-        pass  # it is its own already, or somebody's: a shell then works without job control
 
 
 def _end(note: str) -> None:
