@@ -26,7 +26,7 @@ Admission = Callable[[Object], None]
 PATIENCE = {
     "image_patience": timedelta(seconds=8),
     "config_patience": timedelta(seconds=8),
-    "node_patience": timedelta(seconds=5),
+    "node_patience": timedelta(seconds=20),  # longer than a kubelet takes to start again
 }
 
 
