@@ -23,11 +23,8 @@ class ClusterAuditor:
         found: Counter[int] = Counter()
         for event in self.cluster.audit(self.space.name, ACCOUNT):
             thing = event.get("objectRef", {})
-            if (
-                event["verb"] != "create"
-                or thing.get("resource") != "jobs"
-                or thing.get("namespace") != self.space.name
-            ):
+            kept = event["verb"] == "create" and "dryRun" not in event["requestURI"]
+            if not kept or (thing.get("resource"), thing.get("namespace")) != ("jobs", self.space.name):
                 continue
             match = made.fullmatch(thing.get("name", ""))
             if match and event["responseStatus"]["code"] == CREATED:
