@@ -1,6 +1,6 @@
 """Ends that a node brings about: its kubelet stands still, or is short of memory. Everything on that node feels it."""
 
-from definitions.attempt import AttemptLaunch
+from definitions.attempt import AttemptLaunch, AttemptObservation
 from definitions.pod import PodCause
 from definitions.pod_needs import PodNeeds
 from definitions.states import FailureClass
@@ -14,17 +14,18 @@ THERE = PodNeeds(nodes=(NODE,))
 EVERYTHING = "99%"  # of a node's memory: no node has so much left
 
 
-def silent(stage: Stage, launch: AttemptLaunch) -> None:
+def silent(stage: Stage, launch: AttemptLaunch) -> AttemptObservation:
+    """A node that is heard again brings its pod back, as long as the attempt was not collected."""
     until_running(stage, launch.ref)
     with paused(stage.cluster, NODE):
-        until_ended(stage, launch.ref)
+        return until_ended(stage, launch.ref)
 
 
-def short_of_memory(stage: Stage, launch: AttemptLaunch) -> None:
+def short_of_memory(stage: Stage, launch: AttemptLaunch) -> AttemptObservation:
     """The kubelet is told to keep more memory free than the machine has, so it evicts what it can."""
     until_running(stage, launch.ref)
     with keeping_free(stage.cluster, NODE, EVERYTHING):
-        until_ended(stage, launch.ref)
+        return until_ended(stage, launch.ref)
 
 
 PROVOCATIONS: tuple[Provocation, ...] = (

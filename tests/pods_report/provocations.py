@@ -9,7 +9,7 @@ from typing import Any
 
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import TOKEN
-from definitions.attempt import AttemptLaunch, RestartRule, Workdir
+from definitions.attempt import AttemptLaunch, AttemptObservation, RestartRule, Workdir
 from definitions.object_keys import snapshot_key
 from definitions.pod import PodCause
 from definitions.pod_needs import PodMount, PodNeeds, PodVolume
@@ -24,6 +24,7 @@ NO_NEEDS = PodNeeds()
 UP = "print('up', flush=True)\n"
 SLEEPS = python(UP + "time.sleep(600)")
 Act = Callable[[Stage, AttemptLaunch], None]
+Ending = Callable[[Stage, AttemptLaunch], AttemptObservation | None]  # what was seen, where it is not so afterwards
 
 
 def nothing(stage: Stage, launch: AttemptLaunch) -> None:
@@ -42,7 +43,7 @@ class Provocation:
     needs: PodNeeds = NO_NEEDS
     changes: tuple[tuple[str, Any], ...] = ()
     first: Act = nothing
-    then: Act = nothing
+    then: Ending = nothing
     admission: Admission | None = None
     ends: bool = True
     source: str = KUBELET

@@ -67,8 +67,9 @@ def play(stage: Stage, provocation: Provocation) -> Row:
         with _cleared(stage, launch):
             provocation.first(stage, launch)
             stage.runtime.launch(launch)
-            provocation.then(stage, launch)
-            seen = until_ended(stage, launch.ref) if provocation.ends else _waiting(stage, launch)
+            seen = provocation.then(stage, launch)
+            if seen is None:
+                seen = until_ended(stage, launch.ref) if provocation.ends else _waiting(stage, launch)
     except (AssertionError, PortError) as error:
         seen = None
         words = f"not seen: {error}"
