@@ -177,7 +177,7 @@ def test_a_worker_that_dies_amid_what_a_volume_needs_goes_on_with_it(field: Fiel
         assert len(list(run.attempts())) == 1
         auditor = ClusterAuditor(field.cluster, field.space)
         assert (auditor.attempts("amid"), auditor.pods_made("amid")) == ([1], {1: 2})
-        eventually(lambda: not auditor.strays(run.id), MUCH, "no object of an attempt is left")
+        _nothing_is_left(auditor, run)
 
 
 def _kill_the_worker(field: Field, run: Run) -> None:
@@ -223,18 +223,19 @@ def _look_at_what_is_left(field: Field, run: Run) -> None:
     auditor = ClusterAuditor(field.cluster, field.space)
     assert auditor.attempts("digits") == [1, 2]
     assert auditor.pods_made("digits") == {1: 2, 2: 2}
-    # The worker may have been killed amid a look at the checkpoints; the helper of that look is the janitor's to find.
-    eventually(
-        lambda: not [each for each in auditor.strays(run.id) if "-keep-" not in each],
-        MUCH,
-        "nothing of an attempt is left",
-    )
+    _nothing_is_left(auditor, run)
     assert len(field.claims(run.id)) == 1
     for attempt in run.attempts():
         for rank in range(2) if attempt.from_step is not None else ():
             first = _log(field, run.id, attempt.number, rank)[0]
             assert first == f"rank {rank} resumes after step {attempt.from_step}", attempt.number
     assert "test accuracy" in _log(field, run.id, 2, 0)[-1]
+
+
+def _nothing_is_left(auditor: ClusterAuditor, run: Run) -> None:
+    """Of its attempts. A worker that is killed amid a look at the checkpoints leaves the helper of that look, which is
+    the janitor's to find: nobody else can know that it belongs to nobody."""
+    eventually(lambda: all("-keep-" in each for each in auditor.strays(run.id)), MUCH, "nothing of an attempt is left")
 
 
 def _log(field: Field, job: str, attempt: int, rank: int) -> list[str]:
