@@ -50,8 +50,7 @@ class SessionActivities:
                 line = self._dialler.dial(work.dial, work.token)
             with contextlib.closing(line):
                 try:
-                    with effect("open-session"):
-                        stream = self._open(work)
+                    stream = self._open(work)
                 except PortError as error:
                     problem = {"code": error.code, "detail": str(error)}
                     line.send(Frame(Channel.STATUS, json.dumps({"problem": problem}).encode()))
@@ -60,9 +59,10 @@ class SessionActivities:
                     return _carry(line, stream)
 
     def _open(self, work: SessionWork) -> ByteStream:
-        if isinstance(work.wants, Exec):
-            return self._runtime.exec(work.ref, work.rank, work.wants)
-        return self._runtime.connect(work.ref, work.rank, work.wants.port)
+        with effect("open-session"):
+            if isinstance(work.wants, Exec):
+                return self._runtime.exec(work.ref, work.rank, work.wants)
+            return self._runtime.connect(work.ref, work.rank, work.wants.port)
 
 
 def _carry(line: Line, stream: ByteStream) -> SessionEnd:

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
 import urllib.request
@@ -172,3 +173,31 @@ def test_a_session_ends_with_its_job(stack: Stack) -> None:
         stack.ask("POST", f"/jobs/{short}:cancel", json={})
         assert process.wait(60) != 0
     assert stack.until(short)["phase"] == "Cancelled"
+
+
+def examples(command: str) -> list[str]:
+    """The lines below `Example:` in a command's help."""
+    shown = subprocess.run([PERDURE, *command.split(), "--help"], capture_output=True, text=True, timeout=30).stdout
+    return [line.strip() for line in shown.partition("Example:\n")[2].partition("\n\n")[0].splitlines()]
+
+
+def test_the_examples_of_exec_work_as_they_are_written(stack: Stack, job: str) -> None:
+    found = examples("jobs exec")
+    assert len(found) == 2
+    for example in found:
+        line = example.replace("perdure", PERDURE, 1).replace(" digits ", f" {job} ")
+        argv = ["script", "-qec", line, "/dev/null"] if "-it" in line else ["bash", "-c", line]
+        done = subprocess.run(argv, input="exit 0\n", env=stack.environment, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0, f"{example}\n{done.stdout}\n{done.stderr}"
+
+
+def test_the_examples_of_port_forward_work_as_they_are_written(stack: Stack, job: str) -> None:
+    found = examples("jobs port-forward")
+    assert len(found) == 2
+    for example in found:
+        line = example.replace("perdure", PERDURE, 1).replace(" digits ", f" {job} ")
+        with subprocess.Popen(line.split(), stderr=subprocess.PIPE, env=stack.environment, text=True) as process:
+            assert process.stderr is not None
+            assert "leads to port" in process.stderr.readline()
+            process.send_signal(signal.SIGINT)
+            assert process.wait(20) == 0

@@ -84,7 +84,7 @@ def test_a_save_is_settled_when_the_ranks_here_and_those_elsewhere_have_answered
     [
         (None, (0, None), ("gang", 3.0)),
         (None, (0, 0.8), ("gang", 0.8)),
-        (stop(9, time.time() + 60, cause="shutdown"), (0, None), ("shutdown", 3.0)),
+        (stop(9, time.time() + 86_400, cause="shutdown"), (0, None), ("shutdown", 3.0)),
         (stop(9, cause="shutdown"), (0, None), ("shutdown", 9.0)),
         (stop(9, cause="shutdown"), None, ("shutdown", 9.0)),
         (stop(9), None, ("request", 9.0)),

@@ -28,7 +28,9 @@ kind: Job
 metadata: {name: training}
 spec: {template: {spec: {containers: [{name: main, image: train, command: [python, train.py]}]}}}
 """
-STACK = ("up", "down", "status")  # they are about a control plane of this machine, and have one below
+STACK = ("up", "down", "status", "doctor")  # they are about a control plane of this machine, and have one below
+SERVING = ("perdure serve",)  # tests/perdure/local/test_serve.py
+VISITING = ("perdure jobs exec", "perdure jobs port-forward")  # tests/integration/test_sessions.py
 WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/integration has one
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
 PHASES = {  # of the job that is asked for something; else it has ended
@@ -87,8 +89,8 @@ def prepare(live: Live, example: str) -> None:
     job = fill(live)
     live.world.checkpoint(job, 1200)
     there = add_cluster(live)
-    if "clusters remove" in example:
-        live.world.end(there)
+    if "clusters remove" in example or "--template" in example:
+        live.world.end(there)  # the cluster is free, and so is the name
     _, noun, verb, *_ = [*example.split(), ""]
     phase = PHASES.get(verb, Phase.SUCCEEDED) if noun == "jobs" else Phase.SUCCEEDED
     live.world.change(job, phase=phase, failure=None)
@@ -131,9 +133,11 @@ def carried_out(example: str, folder: Path, environment: dict[str, str]) -> str:
     return done.stdout
 
 
-@pytest.mark.parametrize(
-    "example", [example for example in EVERY if example.split()[1] not in STACK and not example.startswith(WORKER)]
-)
+def has_a_test_of_its_own(example: str) -> bool:
+    return example.split()[1] in STACK or example.startswith((WORKER, *SERVING, *VISITING))
+
+
+@pytest.mark.parametrize("example", [example for example in EVERY if not has_a_test_of_its_own(example)])
 def test_an_example_works_as_it_is_written(world: tuple[Live, Path], example: str) -> None:
     live, folder = world
     prepare(live, example)
@@ -144,7 +148,7 @@ def test_an_example_works_as_it_is_written(world: tuple[Live, Path], example: st
 
 
 def test_examples_of_the_control_plane_work_in_their_order(tmp_path: Path) -> None:
-    """`up` as often as it has examples, each with a `down` behind it; `status` while it runs."""
+    """`up` as often as it has examples, each with a `down` behind it; `status` and `doctor` while it runs."""
     stack = Stack(tmp_path / "home")
     environment = {**stack.environment, "PATH": f"{BIN}:{os.environ['PATH']}"}
     told = {command: examples(HELPS[command]) for command in STACK}
@@ -153,6 +157,8 @@ def test_examples_of_the_control_plane_work_in_their_order(tmp_path: Path) -> No
             assert "127.0.0.1" in carried_out(up, tmp_path, environment)
             for status in told["status"]:
                 assert "ready" in carried_out(status, tmp_path, environment)
+            for doctor in told["doctor"]:
+                assert "ok" in carried_out(doctor, tmp_path, environment)
             for down in told["down"]:
                 carried_out(down, tmp_path, environment)
     except BaseException:

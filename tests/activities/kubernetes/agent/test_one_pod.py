@@ -164,7 +164,8 @@ def test_a_pod_that_is_told_to_end_waits_no_longer_than_it_may(gang: MakeGang, s
 
 
 def test_a_command_that_ends_well_because_its_pod_is_to_end_has_not_ended_by_itself(gang: MakeGang) -> None:
-    made = gang(launch_of(python(SAVES.replace("time.sleep(600)", "sys.exit(0)"))), save_within=60.0).start()
+    heedless = "signal.signal(signal.SIGTERM, signal.SIG_IGN)" + SAVES.replace("time.sleep(600)", "sys.exit(0)")
+    made = gang(launch_of(python(heedless)), save_within=60.0).start()
     made.until_running()
     made.pods[0].process.terminate()
     assert made.wait() == [0]
