@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from temporalio.client import Client
 
+from activities.adapters.kubernetes.janitor import Stray
 from activities.ports import ClusterInspector, ClusterOperator, Journal, ObjectStore, Runtime
 from store.tables import ClusterRow
 from workers import registry
@@ -18,6 +19,7 @@ from workers.registry import Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
 from workers.settings import Settings
+from workers.stray_sweeper import StraySweeper
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,7 @@ class ClusterParts:
     journal: Journal
     inspector: ClusterInspector
     operator: ClusterOperator
+    sweep_strays: Callable[[], Sequence[Stray]]
 
     def queues(self) -> Sequence[Queue]:
         """What this process serves."""
@@ -48,6 +51,7 @@ class ClusterParts:
             Reporter(self.runtime, client).run,
             watcher.run,
             NodeReporter(self.engine, self.inspector, name).run,
+            StraySweeper(self.sweep_strays).run,
             NoticeWatcher(self.inspector, client, registry.CONTROL).run,
             Purger(self.engine, self.runtime, self.objects, name, period=self.settings.sweep).run,
         )

@@ -4,6 +4,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 
 from sqlalchemy import Engine
 
@@ -12,6 +13,7 @@ from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.connection import Connection
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.inspecting import KubernetesInspector
+from activities.adapters.kubernetes.janitor import Janitor
 from activities.adapters.kubernetes.operating import KubernetesOperator
 from activities.adapters.kubernetes.runtime import KubernetesRuntime
 from activities.adapters.kubernetes.tracking import watched
@@ -24,6 +26,7 @@ from workers.api_adapters import refusals
 from workers.cluster_parts import ClusterParts
 from workers.objects import open_objects
 from workers.settings import Settings
+from workers.stray_sweeper import is_known
 
 SYNCED_WITHIN = 20.0  # seconds for the first list; without it the worker asks the cluster each time
 log = logging.getLogger(__name__)
@@ -55,6 +58,7 @@ def opened_kubernetes(settings: Settings, engine: Engine, row: ClusterRow) -> It
             SqlJournal(engine),
             KubernetesInspector(row.name, client, informer, wanted, objects, utc_now),
             KubernetesOperator(client),
+            Janitor(client, objects, partial(is_known, engine), utc_now).sweep,
         )
     finally:
         informer.stop()

@@ -54,7 +54,8 @@ class Janitor:
         self._since: dict[str, datetime] = {}  # uid -> first report; a new process reports anew before it deletes
 
     def sweep(self, *, told: bool = False) -> tuple[Stray, ...]:
-        """Every stray. Deletes those that were reported for long enough, with `told` all; never one that is unreadable.
+        """Every stray. Deletes those that were reported for long enough, with `told` all; never one that is unreadable,
+        and volumes only when told: what looks like nobody's data may be that of another installation's job.
 
         Safe to repeat: uids name what is meant. Raises PortError.
         """
@@ -94,7 +95,10 @@ class Janitor:
         return NEVER if self._markers.launch(ref) is None else ""
 
     def _is_due(self, stray: Stray, told: bool) -> bool:
-        return stray.ref is not None and (told or self._now() - stray.since >= self._reported_for)
+        if stray.ref is None or told:
+            return told and stray.ref is not None
+        is_data = stray.kind == Kind.PERSISTENT_VOLUME_CLAIM.value.name
+        return not is_data and self._now() - stray.since >= self._reported_for
 
     def _delete(self, stray: Stray) -> Stray:
         kind = next(each for each in KINDS if each.value.name == stray.kind)

@@ -103,8 +103,8 @@ def test_what_a_deleted_job_left_is_deleted_when_somebody_says_so(
     eventually(lambda: world.objects_of(launch.ref) == [], 30, "nothing is left")
 
 
-def test_a_volume_is_a_stray_only_without_its_job(
-    world: SimulatedWorld, janitor: Janitor, gone: set[AttemptRef]
+def test_a_volume_is_a_stray_only_without_its_job_and_goes_only_when_somebody_says_so(
+    world: SimulatedWorld, janitor: Janitor, gone: set[AttemptRef], clock: Clock
 ) -> None:
     launch = world.launch_of()
     claim = {
@@ -125,6 +125,9 @@ def test_a_volume_is_a_stray_only_without_its_job(
     world.runtime.collect(launch)
     assert janitor.sweep() == ()
     gone.add(launch.ref)
+    for _ in range(2):
+        assert told(janitor.sweep()) == {("PersistentVolumeClaim", "its job was deleted", False)}
+        clock.ahead += 25 * HOUR
     assert told(janitor.sweep(told=True)) == {("PersistentVolumeClaim", "its job was deleted", True)}
 
 

@@ -1,0 +1,51 @@
+"""Has a cluster's strays found: objects of ours that belong to nobody any more. Looks every ten minutes."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+
+from sqlalchemy import Engine
+from sqlalchemy.exc import SQLAlchemyError
+
+from activities.adapters.kubernetes.janitor import Stray
+from activities.ports import PortError
+from definitions.attempt import AttemptRef
+from store import jobs
+from store.engine import reading
+from workers.pausing import pause
+
+PERIOD = timedelta(minutes=10)
+log = logging.getLogger(__name__)
+
+
+class StraySweeper:
+    """One per cluster's worker; more do no harm. Each stray is told of once, and once more when it goes."""
+
+    def __init__(self, sweep: Callable[[], Sequence[Stray]], period: timedelta = PERIOD) -> None:
+        self._sweep = sweep
+        self._period = period
+        self._told: set[str] = set()
+
+    async def run(self, stop: asyncio.Event) -> None:
+        """Sweep every period until `stop` is set."""
+        while not stop.is_set():
+            try:
+                self.tell(await asyncio.to_thread(self._sweep))
+            except (PortError, SQLAlchemyError) as error:
+                log.warning("strays cannot be looked for this time: %s", error)
+            await pause(stop, self._period.total_seconds())
+
+    def tell(self, found: Sequence[Stray]) -> None:
+        for stray in found:
+            if stray.deleted:
+                log.warning("removed stray %s %s: %s", stray.kind, stray.name, stray.why)
+            elif stray.uid not in self._told:
+                log.warning("found stray %s %s: %s", stray.kind, stray.name, stray.why)
+        self._told = {stray.uid for stray in found if not stray.deleted}
+
+
+def is_known(engine: Engine, ref: AttemptRef) -> bool:
+    """Whether the ref's job is there, in whatever state."""
+    with reading(engine) as session:
+        return jobs.get(session, ref.tenant, ref.project, ref.job) is not None
