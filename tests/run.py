@@ -1,8 +1,8 @@
 """Runs every test in groups: `python -m tests.run [GROUP ...]`. What `make test` calls.
 
-Groups that kill processes or load the machine run alone, one test at a time; the rest shares two processes. Every
-test belongs to exactly one group, all groups run even when one fails, and a group without tests is a failure, so
-nothing drops out unseen. The closing line adds the groups up.
+Groups that kill processes or load the machine run alone, one test at a time; the fast rest shares two processes. Those
+that mostly wait for a cluster run beside each other. Every test belongs to exactly one group, all groups run even when
+one fails, and a group without tests is a failure, so nothing drops out unseen. The closing line adds the groups up.
 """
 
 import json
@@ -12,6 +12,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tests.plugin_tally import FILE
@@ -19,6 +20,7 @@ from tests.plugin_tally import FILE
 HEARTBEAT_SECONDS = 30
 FAST_PROCESSES = 2
 ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
+BESIDE = (("kube", "production"), ("pods",))  # lanes that run at the same time, each its groups one after another
 
 
 def main(wanted: list[str]) -> int:
@@ -28,17 +30,34 @@ def main(wanted: list[str]) -> int:
     if unknown:
         print(f"no such group: {', '.join(sorted(unknown))}; there are {', '.join(known)}", file=sys.stderr)
         return 2
-    red = []
     with tempfile.TemporaryDirectory(prefix="perdure-tally-") as folder:
         tally = Path(folder, "tally")
-        for name in wanted or known:
-            if _run(name, known[name], tally) != 0:
-                red.append(name)
+        red = [name for name, status in _all(wanted or list(known), known, tally).items() if status != 0]
         counts = total(tally)
     if red:
         print(f"red groups: {', '.join(red)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
     return 1 if red or counts["failed"] else 0
+
+
+def lanes(wanted: list[str]) -> list[list[str]]:
+    """The wanted groups that run beside each other, lane by lane; the others are no part of it."""
+    return [lane for lane in ([name for name in lane if name in wanted] for lane in BESIDE) if lane]
+
+
+def _all(wanted: list[str], known: dict[str, list[str]], tally: Path) -> dict[str, int]:
+    """Exit status by group. A lane's output is shown when its group ends: two at once could not be read."""
+    beside = lanes(wanted)
+    later = {name for lane in beside for name in lane}
+    statuses = {name: _run(name, known[name], tally) for name in wanted if name not in later}
+
+    def follow(lane: list[str]) -> dict[str, int]:
+        return {name: _run(name, known[name], tally, quiet=len(beside) > 1) for name in lane}
+
+    with ThreadPoolExecutor(max(len(beside), 1)) as pool:
+        for found in pool.map(follow, beside):
+            statuses |= found
+    return statuses
 
 
 def groups() -> dict[str, list[str]]:
@@ -60,19 +79,27 @@ def total(tally: Path) -> dict[str, int]:
     return counts
 
 
-def _run(name: str, arguments: list[str], tally: Path) -> int:
+def _run(name: str, arguments: list[str], tally: Path, *, quiet: bool = False) -> int:
     started = time.monotonic()
     print(f"== tests: {name}", flush=True)
     command = [sys.executable, "-m", "pytest", *arguments]
-    with subprocess.Popen(command, env={**os.environ, FILE: str(tally)}) as process:
-        while True:
-            try:
-                status = process.wait(HEARTBEAT_SECONDS)
-                break
-            except subprocess.TimeoutExpired:
-                print(f"\n== tests: {name} has been running for {time.monotonic() - started:.0f} s", flush=True)
-    print(f"== tests: {name} ended with status {status} after {time.monotonic() - started:.0f} s", flush=True)
+    with tempfile.TemporaryFile() as kept:
+        streams = {"stdout": kept, "stderr": subprocess.STDOUT} if quiet else {}
+        with subprocess.Popen(command, env={**os.environ, FILE: str(tally)}, **streams) as process:  # type: ignore[call-overload]
+            status = _waited(name, process, started)
+        kept.seek(0)
+        shown = kept.read().decode(errors="replace")
+    ended = f"== tests: {name} ended with status {status} after {time.monotonic() - started:.0f} s"
+    print(f"{shown}{ended}", flush=True)
     return status
+
+
+def _waited(name: str, process: "subprocess.Popen[bytes]", started: float) -> int:
+    while True:
+        try:
+            return process.wait(HEARTBEAT_SECONDS)
+        except subprocess.TimeoutExpired:
+            print(f"\n== tests: {name} has been running for {time.monotonic() - started:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from _pytest.mark.expression import Expression
 
-from tests.run import ALONE, groups, main, total
+from tests.run import ALONE, BESIDE, groups, lanes, main, total
 
 
 @pytest.mark.parametrize(
@@ -36,3 +36,10 @@ def test_the_groups_are_added_up(tmp_path: Path) -> None:
     tally.write_text("".join(json.dumps({"passed": n, "failed": 1, "skipped": 0}) + "\n" for n in (3, 4)))
     assert total(tally) == {"passed": 7, "failed": 2, "skipped": 0}
     assert total(tmp_path / "no group wrote one") == {"passed": 0, "failed": 0, "skipped": 0}
+
+
+def test_groups_that_run_beside_each_other_do_so_only_when_both_are_wanted() -> None:
+    assert lanes(["fast", "pods"]) == [["pods"]]
+    assert lanes(["pods", "production", "kube"]) == [["kube", "production"], ["pods"]]
+    assert lanes(["fast"]) == []
+    assert {name for lane in BESIDE for name in lane} <= set(ALONE)
