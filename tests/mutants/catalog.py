@@ -32,8 +32,8 @@ CATALOG = (
     Fault(
         "an-earlier-attempt-may-end-the-present-one",
         "policies/lifecycle.py",
-        "seen.ref.token != state.ref.token",
-        "seen.ref.job != state.ref.job",
+        "seen.ref.token != state.ref.token:\n        return stay(state)\n    if seen.exists and not seen.ended:",
+        "seen.ref.job != state.ref.job:\n        return stay(state)\n    if seen.exists and not seen.ended:",
         "tests/policies/test_lifecycle.py::test_what_an_earlier_attempt_still_reports_changes_nothing",
     ),
     Fault(

@@ -41,7 +41,7 @@ app.kubernetes.io/component: {{ .component }}
 
 {{/* Environment of every process. */}}
 {{- define "perdure.environment" -}}
-- {name: PERDURE_HOME, value: /home/perdure/state}
+- {name: PERDURE_HOME, value: /home/perdure/state/home}
 - {name: PERDURE_TEMPORAL_ADDRESS, value: {{ include "perdure.temporalAddress" . | quote }}}
 - {name: PERDURE_TEMPORAL_NAMESPACE, value: {{ .Values.temporal.namespace | quote }}}
 {{- if .Values.temporal.tls }}
