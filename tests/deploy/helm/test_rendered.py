@@ -64,7 +64,7 @@ def test_every_pod_is_restricted_and_only_a_clusters_worker_has_a_token(helm: He
     for owner, pod in pods(objects(helm, name)):
         assert pod["securityContext"]["runAsNonRoot"] is True, owner
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, owner
-        inside = "cluster-" in owner and not owner.endswith("-add") and "north-1" not in owner
+        inside = "cluster-" in owner and "-add-" not in owner and "north-1" not in owner
         assert pod["automountServiceAccountToken"] is inside, owner
         for container in [*pod["containers"], *pod.get("initContainers", [])]:
             security = container["securityContext"]
