@@ -31,7 +31,7 @@ NAMESPACED = (
     Grant(Kind.POD, ("create", "get"), "exec"),
     Grant(Kind.POD, ("create", "get"), "portforward"),
     Grant(Kind.POD, ("create",), "eviction"),
-    Grant(Kind.SERVICE, ("create", "get", "patch")),
+    Grant(Kind.SERVICE, ("create", "delete", "get", "list", "patch")),
     Grant(Kind.SECRET, ("create", "delete", "get", "list", "patch")),
     Grant(Kind.PERSISTENT_VOLUME_CLAIM, ("create", "delete", "get", "list")),
     Grant(Kind.EVENT, ("list",)),
