@@ -53,8 +53,7 @@ def problem_response(
     error: PerdureError, *, public_url: str, path: str, request_id: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """The answer to a refusal. It never repeats a value that was sent."""
-    fault = error.problem(instance=path, request_id=request_id)
-    problem = Problem.of(fault, public_url).model_copy(update={"data": error.data})
+    problem = Problem.telling(error, public_url, instance=path, request_id=request_id)
     sent = dict(headers or {})
     if (seconds := RETRY_AFTER.get(error.code.code)) is not None:
         sent["Retry-After"] = seconds

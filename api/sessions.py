@@ -99,8 +99,7 @@ async def carry(person: WebSocket, worker: WebSocket, told: Callable[[PerdureErr
 
 def refusal(error: PerdureError, public_url: str, request_id: str) -> Frame:
     """What a refused request would be told, as the last frame."""
-    problem = Problem.of(error.problem(instance="", request_id=request_id), public_url)
-    problem = problem.model_copy(update={"data": error.data})
+    problem = Problem.telling(error, public_url, instance="", request_id=request_id)
     shown = problem.model_dump(mode="json", by_alias=True, exclude_none=True)
     return Frame(Channel.STATUS, json.dumps({"problem": shown}).encode())
 

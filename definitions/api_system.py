@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from definitions.api_base import Page, View, doc
-from definitions.errors import Exit
+from definitions.errors import Exit, PerdureError
 from definitions.errors import Problem as Fault
 
 
@@ -88,3 +88,9 @@ class Problem(View):
         fields = fault.model_dump(exclude={"errors", "type"})
         nested = [cls.of(error, public_url) for error in fault.errors]
         return cls(type=public_url.rstrip("/") + fault.type, errors=nested, **fields)
+
+    @classmethod
+    def telling(cls, error: PerdureError, public_url: str, *, instance: str, request_id: str) -> "Problem":
+        """What one request is told of its refusal, with the facts to act on."""
+        problem = cls.of(error.problem(instance=instance, request_id=request_id), public_url)
+        return problem.model_copy(update={"data": error.data})

@@ -5,6 +5,8 @@ from datetime import timedelta
 from temporalio.common import RetryPolicy
 from temporalio.workflow import ActivityCancellationType, ActivityConfig
 
+from definitions.session import LONGEST_HOURS
+
 STEADY = RetryPolicy(
     initial_interval=timedelta(milliseconds=500), backoff_coefficient=2.0, maximum_interval=timedelta(seconds=20)
 )
@@ -79,13 +81,13 @@ def node(queue: str) -> ActivityConfig:
     )
 
 
-def session(heartbeat: timedelta = timedelta(seconds=10)) -> ActivityConfig:
+def session() -> ActivityConfig:
     """Somebody waits at a terminal. Tried once: what was typed and printed has gone with the connection."""
     return ActivityConfig(
         schedule_to_start_timeout=timedelta(seconds=15),
-        start_to_close_timeout=timedelta(hours=12),
-        schedule_to_close_timeout=timedelta(hours=12, minutes=1),
-        heartbeat_timeout=heartbeat,
+        start_to_close_timeout=timedelta(hours=LONGEST_HOURS),
+        schedule_to_close_timeout=timedelta(hours=LONGEST_HOURS, minutes=1),
+        heartbeat_timeout=timedelta(seconds=10),
         retry_policy=RetryPolicy(maximum_attempts=1),
         cancellation_type=ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     )

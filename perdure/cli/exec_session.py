@@ -36,7 +36,7 @@ def run(client: Client, job: str, program: list[str], *, rank: int, stdin: bool,
     if tty and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise PerdureError(USAGE, "there is no terminal here to connect with one there", where="--tty")
     size = _size() if tty else None
-    socket = open_exec(client.target, job, program, rank=rank, size=size, project=None)
+    socket = open_exec(client.target, job, program, rank=rank, size=size)
     with contextlib.closing(socket), _raw_terminal(socket) if tty else contextlib.nullcontext():
         if stdin or tty:
             threading.Thread(target=_send_input, args=(socket,), daemon=True).start()

@@ -45,18 +45,16 @@ class SessionSocket:
         self._connection.close()
 
 
-def open_exec(
-    target: Target, job: str, argv: list[str], *, rank: int, size: tuple[int, int] | None, project: str | None
-) -> SessionSocket:
+def open_exec(target: Target, job: str, argv: list[str], *, rank: int, size: tuple[int, int] | None) -> SessionSocket:
     """Run a program beside a rank. `size`: columns and rows of a terminal, or None for plain pipes."""
     terminal = {} if size is None else {"columns": size[0], "rows": size[1]}
     query = [("argv", word) for word in argv] + [(name, str(value)) for name, value in terminal.items()]
-    return _open(target, f"/v1/jobs/{quote(job, safe='')}/exec", [*query, ("rank", str(rank))], project)
+    return _open(target, f"/v1/jobs/{quote(job, safe='')}/exec", [*query, ("rank", str(rank))])
 
 
-def open_forward(target: Target, job: str, port: int, *, rank: int, project: str | None) -> SessionSocket:
+def open_forward(target: Target, job: str, port: int, *, rank: int) -> SessionSocket:
     """Connect to a port of a rank."""
-    return _open(target, f"/v1/jobs/{quote(job, safe='')}/forward/{port}", [("rank", str(rank))], project)
+    return _open(target, f"/v1/jobs/{quote(job, safe='')}/forward/{port}", [("rank", str(rank))])
 
 
 def status_of(data: bytes) -> int:
@@ -67,8 +65,8 @@ def status_of(data: bytes) -> int:
     return int(status.get("exitCode") or 0)
 
 
-def _open(target: Target, path: str, query: list[tuple[str, str]], project: str | None) -> SessionSocket:
-    scope = project or target.project
+def _open(target: Target, path: str, query: list[tuple[str, str]]) -> SessionSocket:
+    scope = target.project
     sent = urlencode([*query, *([("project", scope)] if scope else [])])
     address = f"ws{target.url.removeprefix('http').rstrip('/')}{path}?{sent}"
     headers = {"Authorization": f"Bearer {target.key}"} if target.key else {}

@@ -131,11 +131,7 @@ def _size_of_job(spec: Item) -> Spec:
             f"{completions} completions, {at_once} at once: all nodes of a job run together, so it gets {at_once}; "
             "submit the others as further jobs",
         )
-    mode = spec.at("completionMode")
-    if mode is not None:
-        spec.take("completionMode")
-    if spec.at("suspend") is not None and parallelism == 0:
-        at_once = 1
+    spec.take("completionMode")
     return {"nodes": max(at_once, 1)}
 
 

@@ -67,11 +67,7 @@ def cordon(
     output: given.Output = None,
 ) -> None:
     """Let nothing new start on a node. What runs there goes on."""
-    from perdure.cli.cluster_shapes import NODE_OPERATION
-
-    with session.client(None) as client:
-        done = client.nodes.cordon(cluster or _cluster_of(client, node), node, reason=reason)
-        Out.of(json, output).one(done, NODE_OPERATION)
+    _order("cordon", node, cluster, reason, Out.of(json, output))
 
 
 def uncordon(
@@ -82,11 +78,7 @@ def uncordon(
     output: given.Output = None,
 ) -> None:
     """Let pods start on a node again. This also ends a drain that is under way."""
-    from perdure.cli.cluster_shapes import NODE_OPERATION
-
-    with session.client(None) as client:
-        done = client.nodes.uncordon(cluster or _cluster_of(client, node), node, reason=reason)
-        Out.of(json, output).one(done, NODE_OPERATION)
+    _order("uncordon", node, cluster, reason, Out.of(json, output))
 
 
 def drain(
@@ -100,11 +92,15 @@ def drain(
 
     It goes on when this returns; `perdure nodes show` tells who is left.
     """
+    _order("drain", node, cluster, reason, Out.of(json, output))
+
+
+def _order(verb: str, node: str, cluster: str | None, reason: str, out: Out) -> None:
     from perdure.cli.cluster_shapes import NODE_OPERATION
 
     with session.client(None) as client:
-        done = client.nodes.drain(cluster or _cluster_of(client, node), node, reason=reason)
-        Out.of(json, output).one(done, NODE_OPERATION)
+        done = getattr(client.nodes, verb)(cluster or _cluster_of(client, node), node, reason=reason)
+        out.one(done, NODE_OPERATION)
 
 
 def _cluster_of(client: Client, node: str) -> str:
