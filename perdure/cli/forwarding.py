@@ -46,20 +46,22 @@ def pair(word: str) -> Pair:
 
 def run(client: Client, job: str, pairs: list[Pair], *, rank: int) -> None:
     """Forward until interrupted. Raises PerdureError when a port here is taken, or the first connection is refused."""
-    with contextlib.ExitStack() as stack, selectors.DefaultSelector() as selector:
+    # An interrupt is how this ends, also one that comes as soon as the addresses are told.
+    with (
+        contextlib.suppress(KeyboardInterrupt),
+        contextlib.ExitStack() as stack,
+        selectors.DefaultSelector() as selector,
+    ):
         for wanted in pairs:
             listener = stack.enter_context(_listener(wanted.local))
             selector.register(listener, selectors.EVENT_READ, wanted.remote)
-            print(
-                f"http://{HOST}:{listener.getsockname()[1]} leads to port {wanted.remote} of rank {rank}",
-                file=sys.stderr,
-            )
-        with contextlib.suppress(KeyboardInterrupt):
-            while True:
-                for key, _ in selector.select():
-                    accepted, _ = key.fileobj.accept()  # type: ignore[union-attr]
-                    arguments = (client, job, accepted, key.data, rank)
-                    threading.Thread(target=_connect, args=arguments, daemon=True).start()
+            here = f"http://{HOST}:{listener.getsockname()[1]}"
+            print(f"{here} leads to port {wanted.remote} of rank {rank}", file=sys.stderr)
+        while True:
+            for key, _ in selector.select():
+                accepted, _ = key.fileobj.accept()  # type: ignore[union-attr]
+                arguments = (client, job, accepted, key.data, rank)
+                threading.Thread(target=_connect, args=arguments, daemon=True).start()
 
 
 def _listener(port: int) -> socket.socket:
@@ -73,7 +75,7 @@ def _connect(client: Client, job: str, accepted: socket.socket, port: int, rank:
     """One connection, to its end in both directions. A refusal is told, and the connection closed."""
     with accepted:
         try:
-            far = open_forward(client.target, job, port, rank=rank, project=None)
+            far = open_forward(client.target, job, port, rank=rank)
         except PerdureError as error:
             print(f"perdure: {error}", file=sys.stderr)
             return
