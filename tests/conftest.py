@@ -1,6 +1,7 @@
 """Fixtures that every part's tests share. Each pytest-xdist process has servers of its own."""
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,6 +19,10 @@ from tests.support.temporal import TemporalServer, running_temporal
 # A slow machine must not fail a property, and a run in CI must be the same run when it is repeated.
 settings.register_profile("perdure", deadline=None, derandomize=os.environ.get("CI") == "true")
 settings.load_profile("perdure")
+
+# A shell has what it starts in the background ignore interrupts, and children inherit that; tests interrupt theirs.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:

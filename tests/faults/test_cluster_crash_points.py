@@ -107,6 +107,11 @@ class Served:
         view = self.stack.until(job, seconds=PATIENCE)
         assert view["phase"] == "Cancelled", view["reason"]
 
+    def attempts(self, job: str) -> list[tuple[int, str]]:
+        """Each attempt with how it ended."""
+        page = self.stack.ask("GET", f"/jobs/{job}/attempts").json()
+        return [(one["number"], one["reason"]) for one in page["items"]]
+
     def node(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.stack.ask("GET", f"/clusters/{NAME}/nodes/{name}").json()
         return found
@@ -296,7 +301,7 @@ def test_a_clusters_worker_that_dies_at(hook: str, served: Served, auditor: Clus
     job, pods = SCENES[hook.split(":")[0]](served, name, fired)
     assert fired.exists(), "the scene never came to the hook"
     assert served.worker.starts > starts
-    assert auditor.attempts(name) == sorted(pods), "one Job was made for each attempt"
+    assert auditor.attempts(name) == sorted(pods), f"one Job was made for each attempt: {served.attempts(job)}"
     assert auditor.pods_made(name) == pods
     eventually(lambda: not auditor.strays(job), 60, f"nothing is left of {name}")
 

@@ -113,9 +113,19 @@ class Field:
     def result(self, run: Run) -> dict[str, Any]:
         """Wait for the end, and read what the job left."""
         view = eventually(lambda: run.refresh() if run.refresh().phase in FINAL else None, MUCH, "the end")
-        assert view.phase == "Succeeded", view.reason
+        assert view.phase == "Succeeded", f"{view.reason}\n{self.last_words(run)}"
         found: dict[str, Any] = json.loads(run.artifact("result.json"))
         return found
+
+    def last_words(self, run: Run) -> str:
+        """The end of each rank's log, to see why a run failed."""
+        said = []
+        for attempt in run.attempts():
+            for rank in range(2):
+                which = {"attempt": attempt.number, "rank": rank, "limit": 10000}
+                page = self.stack.ask("GET", f"/jobs/{run.id}/logs", params=which).json()
+                said += [f"attempt {attempt.number}, rank {rank}: {line['text']}" for line in page["items"][-12:]]
+        return "\n".join(said)
 
 
 @pytest.fixture(scope="module")

@@ -55,7 +55,7 @@ def test_a_release_is_installed_upgraded_rolled_back_and_leaves_nothing(
     helm("upgrade", "x", CHART, *place, *chosen, "--set", "api.replicas=3")
     assert replicas(kube_api, space) == 3
     jobs = {name for name in deployed(kube_api, space) if name.startswith("jobs/")}
-    assert jobs == {"jobs/x-perdure-migrate-2"}
+    assert jobs == {"jobs/x-perdure-migrate-2", "jobs/x-perdure-cluster-here-add-2"}
     helm("rollback", "x", "1", *place, "--no-hooks")
     assert replicas(kube_api, space) == 2
     history = json.loads(helm("history", "x", *place, "--output", "json").stdout)
