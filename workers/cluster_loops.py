@@ -18,7 +18,7 @@ from store import clusters
 from store.engine import reading, transaction
 from store.tables import ClusterRow
 from store.types import EPOCH
-from workers.pausing import pause
+from workers.pausing import rounds
 
 LOOK_PAUSE = 1.0  # seconds between two looks at the nodes that are known
 log = logging.getLogger(__name__)
@@ -46,17 +46,15 @@ class Heartbeat:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Beat until `stop` is set. Raises PD-2101 once the cluster was removed: there is nothing to serve any more."""
-        while not stop.is_set():
-            try:
-                row = await asyncio.to_thread(self.beat)
-                if row is None:
-                    raise PerdureError("PD-2101", f"cluster {self._row.name!r} was removed")
-                if (row.generation, row.created_at) != (self._row.generation, self._row.created_at):
-                    log.info("the cluster's settings have changed; its worker begins anew")
-                    self._changed()
-            except SQLAlchemyError as error:
-                log.warning("the database is away: %s", type(error).__name__)
-            await pause(stop, HEARTBEAT.total_seconds())
+        await rounds(stop, HEARTBEAT.total_seconds(), self._round, (SQLAlchemyError,), _away)
+
+    async def _round(self) -> None:
+        row = await asyncio.to_thread(self.beat)
+        if row is None:
+            raise PerdureError("PD-2101", f"cluster {self._row.name!r} was removed")
+        if (row.generation, row.created_at) != (self._row.generation, self._row.created_at):
+            log.info("the cluster's settings have changed; its worker begins anew")
+            self._changed()
 
     def beat(self) -> ClusterRow | None:
         now = self._now()
@@ -76,13 +74,11 @@ class NodeReporter:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Report until `stop` is set."""
-        while not stop.is_set():
-            try:
-                await asyncio.to_thread(self.report)
-                self._fault = ""
-            except (PortError, SQLAlchemyError) as error:
-                self._complain(error)
-            await pause(stop, LOOK_PAUSE)
+        await rounds(stop, LOOK_PAUSE, self._round, (PortError, SQLAlchemyError), self._complain)
+
+    async def _round(self) -> None:
+        await asyncio.to_thread(self.report)
+        self._fault = ""
 
     def report(self) -> int:
         """Write what is news; returns how many nodes that were. Safe to repeat."""
@@ -104,6 +100,10 @@ class NodeReporter:
         if text != self._fault:
             self._fault = text
             log.warning("nodes cannot be reported: %s", text)
+
+
+def _away(error: Exception) -> None:
+    log.warning("the database is away: %s", type(error).__name__)
 
 
 def _timeless(node: NodeView) -> NodeView:

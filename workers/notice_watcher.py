@@ -12,7 +12,7 @@ from activities.effects import effect
 from activities.ports import ClusterInspector, PortError
 from definitions.cluster_calls import NodeOrder, node_workflow_id
 from policies.node_notices import notice_of, orders
-from workers.pausing import pause
+from workers.pausing import rounds
 from workflows.node import NodeWorkflow
 
 LOOK_PAUSE = 1.0  # seconds between two looks at the nodes that are known
@@ -31,12 +31,7 @@ class NoticeWatcher:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Look until `stop` is set."""
-        while not stop.is_set():
-            try:
-                await self.look()
-            except (PortError, RPCError) as error:
-                log.warning("notices cannot be heeded now: %s", error)
-            await pause(stop, LOOK_PAUSE)
+        await rounds(stop, LOOK_PAUSE, self.look, (PortError, RPCError), _complain)
 
     async def look(self) -> None:
         """Order what the present notices call for. Safe to repeat: one workflow per node does one thing at a time."""
@@ -64,3 +59,7 @@ class NoticeWatcher:
             return False
         log.info("node %s is drained: %s", order.node, order.reason)
         return True
+
+
+def _complain(error: Exception) -> None:
+    log.warning("notices cannot be heeded now: %s", error)

@@ -19,7 +19,7 @@ from definitions.object_keys import job_prefix
 from policies.job_steps import attempt_token
 from store import system
 from store.tables import JobRow
-from workers.pausing import pause
+from workers.pausing import rounds
 from workers.row_walk import RowWalk, passing_over
 
 PERIOD = timedelta(minutes=1)
@@ -57,12 +57,8 @@ class Purger:
     async def run(self, stop: asyncio.Event) -> None:
         """Purge now and then every period, until `stop` is set; what is under way then ends after its present job."""
         self.halted = stop.is_set
-        while not stop.is_set():
-            try:
-                await asyncio.to_thread(self.purge)
-            except SQLAlchemyError as error:
-                log.warning("nothing can be purged this time: %s", type(error).__name__)
-            await pause(stop, self._period.total_seconds())
+        period = self._period.total_seconds()
+        await rounds(stop, period, lambda: asyncio.to_thread(self.purge), (SQLAlchemyError,), _complain)
 
     def purge(self) -> int:
         """Everything that is due once; returns how many jobs were settled. Raises SQLAlchemyError."""
@@ -75,6 +71,10 @@ class Purger:
                 self._rows.write(system.mark_purged, row, now)
                 purged += 1
         return purged
+
+
+def _complain(error: Exception) -> None:
+    log.warning("nothing can be purged this time: %s", type(error).__name__)
 
 
 def drop_objects(objects: ObjectStore, job: JobRow) -> None:

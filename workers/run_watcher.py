@@ -29,7 +29,7 @@ from policies.retention import to_prune
 from store import attempts, checkpoints, jobs, system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
-from workers.pausing import pause
+from workers.pausing import rounds
 
 PERIOD = 1.0  # seconds between two looks at the same disk
 PAGE = 500
@@ -69,12 +69,7 @@ class RunWatcher:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Watch until `stop` is set."""
-        while not stop.is_set():
-            try:
-                await asyncio.to_thread(self.sweep)
-            except SQLAlchemyError as error:
-                log.warning("run folders could not be watched this time: %s", error)
-            await pause(stop, self._period)
+        await rounds(stop, self._period, lambda: asyncio.to_thread(self.sweep), (SQLAlchemyError,), _away)
 
     def sweep(self) -> None:
         """Look at every running job once. One that cannot be looked at keeps no other from it."""
@@ -169,6 +164,10 @@ class RunWatcher:
                 gone = self._runtime.prune(ref, folders)
             with effect("record-pruned-running"):
                 self._journal.checkpoints_deleted(ref, gone)
+
+
+def _away(error: Exception) -> None:
+    log.warning("run folders could not be watched this time: %s", error)
 
 
 def _waits(ranks: tuple[RankEvidence, ...]) -> bool:

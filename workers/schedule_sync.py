@@ -17,7 +17,7 @@ from definitions.schedule import Schedule
 from definitions.schedule_record import StoredSchedule
 from store import schedules, system
 from store.engine import reading
-from workers.pausing import pause
+from workers.pausing import rounds
 from workers.schedule_backend import TemporalSchedules
 
 PERIOD = timedelta(seconds=1)
@@ -45,12 +45,7 @@ class ScheduleSync:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Tell what is new, now and then every period, until `stop` is set."""
-        while not stop.is_set():
-            try:
-                await self.sweep()
-            except (RPCError, RuntimeError, SQLAlchemyError) as error:
-                log.warning("the engine or the database is away; changed schedules wait: %s", error)
-            await pause(stop, self._period)
+        await rounds(stop, self._period, self.sweep, (RPCError, RuntimeError, SQLAlchemyError), _away)
 
     async def sweep(self) -> int:
         """Tell the engine of every schedule that changed since it was last told; returns how many. Safe to repeat."""
@@ -91,3 +86,7 @@ class ScheduleSync:
             return None
         stored = StoredSchedule.model_validate(row.document)
         return Schedule.model_validate(stored.document), row.paused
+
+
+def _away(error: Exception) -> None:
+    log.warning("the engine or the database is away; changed schedules wait: %s", error)

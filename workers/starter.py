@@ -40,13 +40,14 @@ from policies.job_steps import SYSTEM
 from store import system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
-from workers import pausing
+from workers.pausing import rounds
 from workflows.job import JobWorkflow
 
 BATCH = 64
 AT_ONCE = 16
 IDLE_PAUSE = 0.1
 AWAY_PAUSE = 1.0
+AWAY = (RPCError, RuntimeError, OSError, SQLAlchemyError)  # the engine, or the database
 log = logging.getLogger(__name__)
 
 
@@ -72,14 +73,12 @@ class Starter:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Start what waits, oldest first, until `stop` is set."""
-        while not stop.is_set():
-            try:
-                started = await self.sweep()
-                pause = 0.0 if started == BATCH else IDLE_PAUSE
-            except (RPCError, RuntimeError, OSError, SQLAlchemyError) as error:
-                log.warning("the engine or the database is away; accepted jobs wait: %s", error)
-                pause = AWAY_PAUSE
-            await pausing.pause(stop, pause)
+        await rounds(stop, IDLE_PAUSE, lambda: self._empty(stop), AWAY, _away, after_fault=AWAY_PAUSE)
+
+    async def _empty(self, stop: asyncio.Event) -> None:
+        """Batch after batch: one that is full leaves more behind it."""
+        while await self.sweep() == BATCH and not stop.is_set():
+            pass
 
     async def sweep(self) -> int:
         """Start one batch and acknowledge it; returns how many rows were waiting. Safe to repeat at any point.
@@ -150,6 +149,10 @@ class Starter:
     def _acknowledge(self, jobs: Sequence[str]) -> None:
         now = self._now()
         transaction(self._engine, lambda session: system.acknowledge_starts(session, jobs, now))
+
+
+def _away(error: Exception) -> None:
+    log.warning("the engine or the database is away; accepted jobs wait: %s", error)
 
 
 def job_input(row: JobRow) -> JobInput:

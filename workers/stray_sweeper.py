@@ -13,7 +13,7 @@ from activities.ports import PortError
 from definitions.attempt import AttemptRef
 from store import jobs
 from store.engine import reading
-from workers.pausing import pause
+from workers.pausing import rounds
 
 PERIOD = timedelta(minutes=10)
 log = logging.getLogger(__name__)
@@ -29,12 +29,10 @@ class StraySweeper:
 
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep every period until `stop` is set."""
-        while not stop.is_set():
-            try:
-                self.tell(await asyncio.to_thread(self._sweep))
-            except (PortError, SQLAlchemyError) as error:
-                log.warning("strays cannot be looked for this time: %s", error)
-            await pause(stop, self._period.total_seconds())
+        await rounds(stop, self._period.total_seconds(), self._round, (PortError, SQLAlchemyError), _complain)
+
+    async def _round(self) -> None:
+        self.tell(await asyncio.to_thread(self._sweep))
 
     def tell(self, found: Sequence[Stray]) -> None:
         for stray in found:
@@ -43,6 +41,10 @@ class StraySweeper:
             elif stray.uid not in self._told:
                 log.warning("found stray %s %s: %s", stray.kind, stray.name, stray.why)
         self._told = {stray.uid for stray in found if not stray.deleted}
+
+
+def _complain(error: Exception) -> None:
+    log.warning("strays cannot be looked for this time: %s", error)
 
 
 def is_known(engine: Engine, ref: AttemptRef) -> bool:

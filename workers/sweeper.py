@@ -23,7 +23,7 @@ from policies.job_steps import SYSTEM
 from store import artifacts, jobs, snapshots, system
 from store.engine import session
 from store.tables import JobRow, SnapshotRow
-from workers.pausing import pause
+from workers.pausing import rounds
 from workers.purger import PERIOD, Purger, drop_objects
 from workers.row_walk import PAGE, RowWalk, passing_over
 
@@ -54,12 +54,8 @@ class Sweeper:
     async def run(self, stop: asyncio.Event) -> None:
         """Sweep now and then every period, until `stop` is set; a sweep under way then ends after its present item."""
         self._rows.halted = self._purger.halted = stop.is_set
-        while not stop.is_set():
-            try:
-                await asyncio.to_thread(self.sweep)
-            except SQLAlchemyError as error:
-                log.warning("nothing can be swept this time: %s", type(error).__name__)
-            await pause(stop, self._period.total_seconds())
+        period = self._period.total_seconds()
+        await rounds(stop, period, lambda: asyncio.to_thread(self.sweep), (SQLAlchemyError,), _complain)
 
     def sweep(self) -> int:
         """Do everything that is due once; returns how many things were settled. Raises SQLAlchemyError."""
@@ -133,6 +129,10 @@ class Sweeper:
 
     def _forget(self, now: datetime) -> int:
         return self._rows.write(system.forget_requests, now - self._rules.requests)
+
+
+def _complain(error: Exception) -> None:
+    log.warning("nothing can be swept this time: %s", type(error).__name__)
 
 
 def _expiry(row: JobRow) -> Expiry:
