@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from definitions.pod_needs import PodNetwork
+from definitions.job_resources import Network
 from definitions.wire import Wire
 
 LOCAL_CLUSTER = "local"  # this machine's processes
@@ -28,13 +28,13 @@ class NetworkRule(Wire):
     env: dict[str, str] = {}
 
 
-NETWORKS: dict[PodNetwork, NetworkRule] = {
-    PodNetwork.RDMA: NetworkRule(
+NETWORKS: dict[Network, NetworkRule] = {
+    Network.RDMA: NetworkRule(
         annotations={"k8s.v1.cni.cncf.io/networks": "rdma-network"},
         node_selector={"perdure.dev/rdma": "true"},
         env={"NCCL_IB_DISABLE": "0", "NCCL_NET_GDR_LEVEL": "5", "NCCL_DEBUG": "WARN"},
     ),
-    PodNetwork.SRIOV: NetworkRule(
+    Network.SRIOV: NetworkRule(
         annotations={"k8s.v1.cni.cncf.io/networks": "sriov-network"},
         node_selector={"perdure.dev/sriov": "true"},
         env={"NCCL_IB_DISABLE": "0", "NCCL_NET_GDR_LEVEL": "5", "NCCL_DEBUG": "WARN"},
@@ -55,7 +55,7 @@ class ClusterSettings(Wire):
     gpu_resource: str = "nvidia.com/gpu"
     gpu_type_label: str = "nvidia.com/gpu.product"
     gpu_memory_label: str = "nvidia.com/gpu.memory"  # MiB per GPU
-    networks: dict[PodNetwork, NetworkRule] = NETWORKS
+    networks: dict[Network, NetworkRule] = NETWORKS
     service_account: str | None = None  # None: the namespace's default; its token is never mounted
     run_as_user: int = 1000
     run_as_group: int = 1000

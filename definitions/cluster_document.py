@@ -6,7 +6,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from definitions.cluster import LOCAL_CLUSTER, NETWORKS, ClusterSettings, NetworkRule
-from definitions.pod_needs import PodNetwork
+from definitions.job_resources import Network
 from definitions.spec_types import (
     Conflict,
     Duration,
@@ -171,7 +171,7 @@ class Cluster(SpecModel):
 def settings_of(cluster: Cluster) -> ClusterSettings:
     """What the cluster's worker and the runtime read."""
     spec = cluster.spec
-    own = {PodNetwork(name): NetworkRule.model_validate(rule.model_dump()) for name, rule in spec.networks.items()}
+    own = {Network(name): NetworkRule.model_validate(rule.model_dump()) for name, rule in spec.networks.items()}
     return ClusterSettings(
         namespace=spec.namespace,
         image=spec.image,

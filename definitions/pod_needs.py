@@ -4,17 +4,11 @@ Made from a job's document (policies/pod_plan.py), carried by `AttemptLaunch`, t
 """
 
 from datetime import timedelta
-from enum import StrEnum
 
 from pydantic import JsonValue
 
+from definitions.job_resources import Network
 from definitions.wire import Wire
-
-
-class PodNetwork(StrEnum):
-    STANDARD = "standard"
-    RDMA = "rdma"
-    SRIOV = "sriov"
 
 
 class PodVolume(Wire):
@@ -61,7 +55,7 @@ class PodNeeds(Wire):
     storage: RunStorage | None = None  # None: the cluster's default for run folders, if it has one
     volumes: tuple[PodVolume, ...] = ()
     mounts: tuple[PodMount, ...] = ()
-    network: PodNetwork = PodNetwork.STANDARD
+    network: Network = Network.STANDARD
     node_selector: dict[str, str] = {}
     tolerations: tuple[PodToleration, ...] = ()
     affinity: dict[str, JsonValue] = {}

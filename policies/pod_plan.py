@@ -2,7 +2,7 @@
 
 from definitions.job import JobSpec
 from definitions.job_resources import Placement
-from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodToleration, PodVolume, RunStorage
+from definitions.pod_needs import PodMount, PodNeeds, PodToleration, PodVolume, RunStorage
 from policies.job_steps import CHECKPOINT_WITHIN
 
 
@@ -27,7 +27,7 @@ def pod_needs(spec: JobSpec) -> PodNeeds | None:
         storage=_storage(spec),
         volumes=tuple(PodVolume(name=volume.name, source=volume.source) for volume in spec.volumes),
         mounts=tuple(PodMount.model_validate(mount.model_dump(by_alias=False)) for mount in spec.volume_mounts),
-        network=PodNetwork(spec.network),
+        network=spec.network,
         node_selector=placement.node_selector,
         tolerations=_tolerations(placement),
         affinity=placement.affinity,

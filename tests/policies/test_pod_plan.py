@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from definitions.job import Job
-from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodToleration, PodVolume, RunStorage
+from definitions.job_resources import Network
+from definitions.pod_needs import PodMount, PodNeeds, PodToleration, PodVolume, RunStorage
 from policies.job_plan import initial_state
 from policies.pod_plan import pod_needs
 from tests.policies.test_job_plan import HERE, IDS, job
@@ -50,8 +51,8 @@ def needs(**spec: Any) -> PodNeeds:
             "mounts",
             (PodMount(name="data", mount_path="/data", sub_path="a/b", read_only=True),),
         ),
-        ({"network": "rdma"}, "network", PodNetwork.RDMA),
-        ({"network": "sriov"}, "network", PodNetwork.SRIOV),
+        ({"network": "rdma"}, "network", Network.RDMA),
+        ({"network": "sriov"}, "network", Network.SRIOV),
         ({"placement": {"nodeSelector": {"zone": "north"}}}, "node_selector", {"zone": "north"}),
         (
             {"placement": {"tolerations": [{"key": "dedicated", "value": "train", "effect": "NoSchedule"}]}},

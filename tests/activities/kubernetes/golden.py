@@ -12,7 +12,8 @@ from activities.adapters.kubernetes.objects import render
 from activities.adapters.kubernetes.objects.keeper import keeper
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterSettings, NetworkRule
-from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodToleration, PodVolume, RunStorage
+from definitions.job_resources import Network
+from definitions.pod_needs import PodMount, PodNeeds, PodToleration, PodVolume, RunStorage
 from definitions.states import Mode
 
 FOLDER = Path(__file__).with_name("golden")
@@ -46,7 +47,7 @@ GPUS = PodNeeds(
     storage=RunStorage(class_name="fast", bytes=100 * GIB),
     volumes=(PodVolume(name="data", source={"persistentVolumeClaim": {"claimName": "imagenet"}}),),
     mounts=(PodMount(name="data", mount_path="/data", sub_path="train", read_only=True),),
-    network=PodNetwork.RDMA,
+    network=Network.RDMA,
     node_selector={"zone": "a"},
     tolerations=(PodToleration(key="gpu", operator="Exists", effect="NoSchedule"),),
     affinity={
@@ -83,7 +84,7 @@ CASES: Mapping[str, Case] = {
                 "image_pull_secrets": ("registry",),
                 "service_account": "jobs",
                 "networks": {
-                    PodNetwork.RDMA: NetworkRule(
+                    Network.RDMA: NetworkRule(
                         annotations={"k8s.v1.cni.cncf.io/networks": "rdma-network"},
                         node_selector={"rdma": "yes"},
                         resources={"rdma/hca": "1"},

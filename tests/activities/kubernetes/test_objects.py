@@ -9,7 +9,8 @@ from activities.adapters.kubernetes.objects import render
 from activities.adapters.kubernetes.objects.resources import mig_profile
 from activities.ports import PortError
 from definitions.cluster import ClusterSettings
-from definitions.pod_needs import PodMount, PodNeeds, PodNetwork, PodVolume, RunStorage
+from definitions.job_resources import Network
+from definitions.pod_needs import PodMount, PodNeeds, PodVolume, RunStorage
 from tests.activities.kubernetes.golden import CASES, FOLDER, NOW, SETTINGS, launch, rendered
 
 CLAIM = PodVolume(name="data", source={"persistentVolumeClaim": {"claimName": "c"}})
@@ -78,7 +79,7 @@ REFUSED: dict[str, tuple[PodNeeds, ClusterSettings, str]] = {
         SETTINGS.model_copy(update={"shared_storage": False}),
         "PD-3153",
     ),
-    "network": (PodNeeds(network=PodNetwork.RDMA), SETTINGS.model_copy(update={"networks": {}}), "PD-3154"),
+    "network": (PodNeeds(network=Network.RDMA), SETTINGS.model_copy(update={"networks": {}}), "PD-3154"),
 }
 
 

@@ -11,7 +11,8 @@ from activities.adapters.kubernetes.pod import commands
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
 from definitions.cluster import ClusterSettings, NetworkRule
-from definitions.pod_needs import PodNeeds, PodNetwork
+from definitions.job_resources import Network
+from definitions.pod_needs import PodNeeds
 from definitions.states import Mode
 
 Json = dict[str, Any]
@@ -82,7 +83,7 @@ def place() -> list[Json]:
 
 def network_rule(needs: PodNeeds, settings: ClusterSettings) -> NetworkRule:
     """What the cluster adds for the network that the job asks for. Refuses one that the cluster has no rule for."""
-    if needs.network is PodNetwork.STANDARD:
+    if needs.network is Network.STANDARD:
         return settings.networks.get(needs.network, NetworkRule())
     if needs.network not in settings.networks:
         what = f"the cluster has no network {needs.network}"
