@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import selectors
 import socket
 import sys
@@ -18,6 +17,7 @@ from perdure.client.session_socket import (
     STATUS,
     SessionSocket,
     open_forward,
+    status_of,
 )
 from perdure.codes import PORT_TAKEN
 from perdure.errors import PerdureError
@@ -75,13 +75,11 @@ def _connect(client: Client, job: str, accepted: socket.socket, port: int, rank:
     """One connection, to its end in both directions. A refusal is told, and the connection closed."""
     with accepted:
         try:
-            far = open_forward(client.target, job, port, rank=rank)
+            with contextlib.closing(open_forward(client.target, job, port, rank=rank)) as far:
+                threading.Thread(target=_outwards, args=(accepted, far), daemon=True).start()
+                _inwards(accepted, far)
         except PerdureError as error:
             print(f"perdure: {error}", file=sys.stderr)
-            return
-        with contextlib.closing(far):
-            threading.Thread(target=_outwards, args=(accepted, far), daemon=True).start()
-            _inwards(accepted, far)
 
 
 def _outwards(accepted: socket.socket, far: SessionSocket) -> None:
@@ -92,12 +90,12 @@ def _outwards(accepted: socket.socket, far: SessionSocket) -> None:
 
 
 def _inwards(accepted: socket.socket, far: SessionSocket) -> None:
+    """What the rank says, until it closes. Raises PerdureError when the connection ended with a problem."""
     with contextlib.suppress(OSError):
         while (frame := far.receive()) is not None:
             channel, data = frame
             if channel == OUTPUT:
                 accepted.sendall(data)
             elif channel == STATUS:
-                problem = json.loads(data).get("problem") or {}
-                print(f"perdure: {problem.get('detail', 'refused')} [{problem.get('code', '')}]", file=sys.stderr)
+                status_of(data)
                 return
