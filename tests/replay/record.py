@@ -1,18 +1,13 @@
-"""Record histories of JobWorkflow: `python -m tests.replay.record NAME…` writes histories/NAME.json for new names only.
-
-A committed history is never recorded again to make a test pass: it stands for the jobs that are running somewhere now.
-"""
+"""Record histories of JobWorkflow: `python -m tests.replay.record NAME…`, for new names only."""
 
 import asyncio
-import sys
-import tempfile
 import uuid
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
-from temporalio.client import Client
-from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.client import Client, WorkflowHandle
 
 from definitions.attempt import StoppedBy
 from definitions.facts import Verb
@@ -20,16 +15,14 @@ from definitions.ids import job_workflow_id
 from definitions.job_state import JobState, RetryRules
 from definitions.pod_needs import PodNeeds
 from definitions.states import Phase
+from tests.replay.recording import Recorder
 from tests.support.jobs import asked, checkpoint, new_state, rank
 from tests.support.polling import eventually_async
 from tests.support.scripted import NeverLaunches, Running, Script, WaitsForPods, job_on_engine
-from tests.support.temporal import running_temporal
-from workers.leave import leave
 from workers.operator import TemporalJobOperator
 from workflows.job import JobWorkflow
 
 FOLDER = Path(__file__).parent / "histories"
-SOON_LONG = ("--dynamic-config-value", "limit.historyCount.suggestContinueAsNew=50")
 QUICK = RetryRules(limit=30, first_delay=timedelta(milliseconds=1))
 OK = (rank(0),)
 KILLED = (rank(0, exit_code=None, signal=9),)
@@ -156,44 +149,19 @@ def waiting(attempt: int) -> Callable[[JobState], bool]:
     return lambda state: state.phase is Phase.STARTING and state.attempt == attempt and state.reason.startswith("waits")
 
 
-async def record(name: str, client: Client) -> list[Path]:
-    """Play one scene and write every run of its chain; a continued job leaves one file per run."""
-    play, script = PLAYS[name]
+async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
+    """Run one scene to its end."""
+    scene, script = PLAYS[name]
     poll = timedelta(milliseconds=200) if name == "safety-poll" else timedelta(minutes=2)
     launch = {"pod": PodNeeds()} if name == "pods-wait" else {}
     state = new_state(f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch)
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
-        await play(run)
+        await scene(run)
         await run.handle.result()
-        written: list[Path] = []
-        run_id: str | None = run.handle.result_run_id
-        while run_id:
-            history = await client.get_workflow_handle(run.handle.id, run_id=run_id).fetch_history()
-            target = FOLDER / (f"{name}.json" if not written else f"{name}-{len(written) + 1}.json")
-            target.write_text(
-                history.to_json().replace(f"{Path.cwd()}/", "")
-            )  # stack traces name this machine's folders
-            written.append(target)
-            last = history.events[-1]
-            run_id = last.workflow_execution_continued_as_new_event_attributes.new_execution_run_id or None
-    return written
+        return run.handle
 
 
-async def main(names: list[str]) -> int:
-    FOLDER.mkdir(exist_ok=True)
-    known = [n for n in names if (FOLDER / f"{n}.json").exists()]
-    if known:
-        print(f"already recorded, and never again: {', '.join(known)}", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            options = SOON_LONG if name in ("continue-as-new", "busy") else ()
-            with running_temporal(Path(folder), *options) as server:
-                client = await Client.connect(server.address, data_converter=pydantic_data_converter)
-                for path in await record(name, client):
-                    print(path.name)
-    return 0
-
+RECORDER = Recorder(FOLDER, PLAYS, play, long=("continue-as-new", "busy"))
 
 if __name__ == "__main__":
-    leave(asyncio.run(main(sys.argv[1:] or sorted(PLAYS))))
+    RECORDER.main()

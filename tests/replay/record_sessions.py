@@ -1,22 +1,17 @@
 """Record histories of SessionWorkflow: `python -m tests.replay.record_sessions NAME…`, for new names only."""
 
-import asyncio
-import sys
-import tempfile
 import uuid
 from pathlib import Path
 from typing import Any
 
 from temporalio import activity
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
 from definitions.attempt import AttemptRef
 from definitions.session import Exec, SessionEnd, SessionWork
-from tests.support.temporal import running_temporal
-from workers.leave import leave
+from tests.replay.recording import Recorder
 from workers.workflow_runner import workflow_runner
 from workflows.session import SessionInput, SessionWorkflow
 
@@ -61,20 +56,7 @@ async def play(name: str, client: Client) -> WorkflowHandle[Any, SessionEnd]:
         return handle
 
 
-async def main(names: list[str]) -> int:
-    FOLDER.mkdir(exist_ok=True)
-    known = [name for name in names if (FOLDER / f"{name}.json").exists()]
-    if known:
-        print(f"already recorded, and never again: {', '.join(known)}", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as folder, running_temporal(Path(folder)) as server:
-        client = await Client.connect(server.address, data_converter=pydantic_data_converter)
-        for name in names:
-            history = await (await play(name, client)).fetch_history()
-            (FOLDER / f"{name}.json").write_text(history.to_json().replace(f"{Path.cwd()}/", ""))
-            print(f"{name}.json")
-    return 0
-
+RECORDER = Recorder(FOLDER, SCENES, play)
 
 if __name__ == "__main__":
-    leave(asyncio.run(main(sys.argv[1:] or list(SCENES))))
+    RECORDER.main()

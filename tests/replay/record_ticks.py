@@ -1,8 +1,5 @@
 """Record histories of ScheduleTickWorkflow: `python -m tests.replay.record_ticks NAME…`, for new names only."""
 
-import asyncio
-import sys
-import tempfile
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -10,16 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from temporalio import activity
-from temporalio.client import Client, WorkflowFailureError
-from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.worker import Worker
 
 from activities.schedules import ScheduledJob, Submitted, Tick, TickAt
 from definitions.states import Phase
-from tests.replay.record import SOON_LONG
+from tests.replay.recording import Recorder
 from tests.support.polling import eventually_async
-from tests.support.temporal import running_temporal
-from workers.leave import leave
 from workers.workflow_runner import workflow_runner
 from workflows.schedule_tick import ScheduleTickWorkflow, TickInput
 
@@ -64,8 +58,9 @@ SCENES = {
 }
 
 
-async def play(scene: Scene, client: Client) -> tuple[str, str | None]:
-    """Run one tick to its end; its id and first run id."""
+async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
+    """Run one tick to its end."""
+    scene = SCENES[name]
     queue = f"ticks-{uuid.uuid4().hex[:8]}"
     activities: list[Callable[..., Any]] = [scene.submit_run, scene.check_run, scene.end_run]
     workflows = [ScheduleTickWorkflow]
@@ -83,37 +78,10 @@ async def play(scene: Scene, client: Client) -> tuple[str, str | None]:
         except WorkflowFailureError:
             if not scene.cancel:
                 raise
-    return handle.id, handle.result_run_id
+    return handle
 
 
-async def record(name: str, client: Client) -> list[Path]:
-    """Play one scene and write every run of its chain."""
-    identity, run_id = await play(SCENES[name], client)
-    written: list[Path] = []
-    while run_id:
-        history = await client.get_workflow_handle(identity, run_id=run_id).fetch_history()
-        target = FOLDER / (f"{name}.json" if not written else f"{name}-{len(written) + 1}.json")
-        target.write_text(history.to_json().replace(f"{Path.cwd()}/", ""))
-        written.append(target)
-        continued = history.events[-1].workflow_execution_continued_as_new_event_attributes
-        run_id = continued.new_execution_run_id or None
-    return written
-
-
-async def main(names: list[str]) -> int:
-    FOLDER.mkdir(exist_ok=True)
-    known = [name for name in names if (FOLDER / f"{name}.json").exists()]
-    if known:
-        print(f"already recorded, and never again: {', '.join(known)}", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as folder:
-        for name in names:
-            with running_temporal(Path(folder), *(SOON_LONG if name == "continued" else ())) as server:
-                client = await Client.connect(server.address, data_converter=pydantic_data_converter)
-                for path in await record(name, client):
-                    print(path.name)
-    return 0
-
+RECORDER = Recorder(FOLDER, SCENES, play, long=("continued",))
 
 if __name__ == "__main__":
-    leave(asyncio.run(main(sys.argv[1:] or sorted(SCENES))))
+    RECORDER.main()
