@@ -51,13 +51,22 @@ def prepare(places: Places, environment: dict[str, str], agent: Path, message: P
 
 
 def _copy_agent(agent: Path, target: Path) -> None:
-    """What lies in the folder, and not the folder's own mode and times: a mount belongs to somebody else."""
+    """What lies in the folder, and not the folder's own mode and times: a mount belongs to somebody else.
+
+    A kubelet may prepare a pod again, and what the first time left goes: a link is not copied over a link, and a copy
+    would follow one to a folder.
+    """
     target.mkdir(parents=True, exist_ok=True)
     for entry in sorted(agent.iterdir()):
-        if entry.is_dir() and not entry.is_symlink():
-            shutil.copytree(entry, target / entry.name, symlinks=True, dirs_exist_ok=True)
+        copied = target / entry.name
+        if copied.is_dir() and not copied.is_symlink():
+            shutil.rmtree(copied)
         else:
-            shutil.copy2(entry, target / entry.name, follow_symlinks=False)
+            copied.unlink(missing_ok=True)
+        if entry.is_dir() and not entry.is_symlink():
+            shutil.copytree(entry, copied, symlinks=True)
+        else:
+            shutil.copy2(entry, copied, follow_symlinks=False)
 
 
 def _prepare_run_folder(places: Places, pod: PodLaunch, *, first: bool) -> None:

@@ -89,6 +89,21 @@ def test_a_snapshot_is_fetched_by_link_and_verified(init: Init, bucket: Bucket) 
     assert (rank["cwd"], rank["env"]["PERDURE_WORK_DIR"]) == (str(tree / "src"), str(tree))
 
 
+def test_a_pod_that_is_prepared_again_is_as_the_first_time(init: Init, bucket: Bucket) -> None:
+    """Links of the image included; what they lead to stays as it is."""
+    launch, url = launch_of(PASS, workdir=snapshot(bucket)), f"{bucket.url}/snapshot"
+    init.agent.joinpath("python3").symlink_to("python")
+
+    def found() -> list[str]:
+        roots = (Path(init.places.bin), Path(init.places.tree), init.agent, *init.agent.glob("*/"))
+        return sorted(str(path) for root in roots for path in root.rglob("*") if "__pycache__" not in path.parts)
+
+    assert init.run(launch, snapshot_url=url) == 0
+    first = found()
+    assert init.run(launch, snapshot_url=url) == 0
+    assert found() == first
+
+
 @pytest.mark.parametrize("failures", [[503, 500], [0]], ids=["busy", "cut in the middle"])
 def test_a_fetch_that_breaks_off_begins_again(init: Init, bucket: Bucket, failures: list[int]) -> None:
     workdir = snapshot(bucket)
