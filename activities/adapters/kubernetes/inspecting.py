@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.checking import Checker
@@ -41,6 +40,7 @@ class KubernetesInspector:
         self._settings = settings
         self._objects = objects
         self._now = now
+        self._views: dict[str, tuple[Object, NodeView]] = {}  # by name, with the node of which each was made
 
     def check(self) -> ClusterReport:
         checker = Checker(self._name, self._client, self._settings, self._objects, self.nodes)
@@ -74,9 +74,19 @@ class KubernetesInspector:
     def nodes(self) -> tuple[NodeView, ...]:
         if self._informer.last_proof(Kind.NODE) is None:
             raise self._informer.trouble(Kind.NODE) or PortError("the nodes have not been listed yet", code="PD-3105")
-        now = self._now()
-        there: dict[str, Any] = dict(self._informer.cache(Kind.NODE))
-        return tuple(node_view(there[name], self._name, self._settings, now) for name in sorted(there))
+        there = self._informer.cache(Kind.NODE)
+        now, known = self._now(), self._views
+        # Asked for every second by several, of thousands of nodes of which few have changed: those that the informer
+        # holds as before are not looked at again.
+        views = {
+            name: known[name] if name in known and known[name][0] is node else (node, self._view(node, now))
+            for name, node in there.items()
+        }
+        self._views = views
+        return tuple(views[name][1] for name in sorted(views))
+
+    def _view(self, node: Object, now: datetime) -> NodeView:
+        return node_view(node, self._name, self._settings, now)
 
 
 def _kind(thing: Object) -> Kind:
