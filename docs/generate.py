@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.makers import api, cli, errors, failures, helper, kinds, protocol, settings, timeline
+from docs.makers import api, cli, errors, failures, helper, kinds, notices, protocol, settings, timeline
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -23,6 +23,7 @@ BLOCKS: dict[str, Callable[[], str]] = {
     "verbs-by-phase": failures.verbs_by_phase,
     "job-helper": helper.block,
     "launchers": protocol.launchers,
+    "node-notices": notices.block,
     "protocol-common": protocol.common_variables,
     "protocol-variables": protocol.variables,
 }
