@@ -125,6 +125,7 @@ class StoppedBy(StrEnum):
     HANG = "hang"
     GANG = "gang"  # another rank of the attempt had ended badly
     SHUTDOWN = "shutdown"  # the machine, or its service manager, took it down
+    SEVERED = "severed"  # another part of its gang was not heard any more, whether it was gone or only cut off
 
 
 class OomEvidence(StrEnum):
@@ -161,6 +162,7 @@ class RankEvidence(Wire):
     leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
     restarts: int = 0
     ready: bool = True
+    lost_peer: bool = False  # it ended with no more than a code or a signal when it may have lost a rank of its gang
     cause: PodCause | None = None  # what the cluster says ended it, or keeps it from starting; `detail` is its sentence
     cause_at: datetime | None = None  # when that began, where it was before the rank's end (a drain gives time to save)
     detail: str = ""

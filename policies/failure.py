@@ -14,6 +14,7 @@ from definitions.wire import Wire
 
 SHELL_SIGNAL_BASE = 128  # POSIX shells report "ended by signal n" as exit code 128 + n
 LAST_SIGNAL = 64
+NOT_BY_ITSELF = (StoppedBy.GANG, StoppedBy.SEVERED, StoppedBy.REQUEST)
 # What a cluster says ended a rank. `detail` has its words. Where a rank was never started, `start_error` says more.
 CAUSES: dict[PodCause, FailureClass] = {
     PodCause.OUT_OF_MEMORY: FailureClass.OUT_OF_MEMORY,
@@ -66,10 +67,11 @@ def judge(observation: AttemptObservation, mode: Mode = Mode.BATCH) -> Judgement
 
 
 def first_failure(observation: AttemptObservation) -> RankEvidence | None:
-    """The rank that failed first by itself: not one that was stopped because a peer had failed."""
-    causes = [r for r in observation.ranks if _failed(r) and r.stopped_by not in (StoppedBy.GANG, StoppedBy.REQUEST)]
-    if not causes:
-        causes = [r for r in observation.ranks if _failed(r) and r.stopped_by is StoppedBy.GANG]
+    """The rank that failed first by itself: not one that was stopped because a peer had failed, or that lost one."""
+    failed = [r for r in observation.ranks if _failed(r)]
+    causes = [r for r in failed if not r.lost_peer and r.stopped_by not in NOT_BY_ITSELF]
+    for known_by in (StoppedBy.SEVERED, StoppedBy.GANG):
+        causes = causes or [r for r in failed if r.stopped_by is known_by]
     return min(causes, key=_when, default=None)
 
 
@@ -117,6 +119,8 @@ def _of_rank(rank: RankEvidence) -> tuple[FailureClass, str]:
         return FailureClass.HANG, f"no progress within the declared limit{_dash(rank.detail)}"
     if rank.stopped_by is StoppedBy.SHUTDOWN:
         return FailureClass.NODE_LOST, f"taken down with its machine or service manager{_dash(rank.detail)}"
+    if rank.stopped_by is StoppedBy.SEVERED:
+        return FailureClass.INFRASTRUCTURE, f"ended because its gang was torn apart{_dash(rank.detail)}"
     return _of_exit(rank)
 
 

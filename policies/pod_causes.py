@@ -5,7 +5,7 @@ asks for proofs in this order: what was decided about the pod as a whole, then w
 then who wanted to see it go.
 """
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from definitions.attempt import StartError
 from definitions.cluster import ClusterSettings
@@ -16,6 +16,9 @@ from policies import pod_words
 from policies.pod_words import said
 
 OVER = ("Failed", "Succeeded")
+BY_KUBELET = "TerminationByKubelet"
+WORDS_WITHIN = timedelta(seconds=10)  # after a container's end, for the kubelet to write why it ended the pod
+AHEAD = timedelta(seconds=5)  # that a node's clock may be
 OF_THE_POD = {
     "DeadlineExceeded": PodCause.DEADLINE,
     "Preempting": PodCause.PREEMPTED,
@@ -82,6 +85,19 @@ def removal(pod: PodFacts, settings: ClusterSettings, now: datetime) -> Why | No
         what = f"its pod {pod.name} is gone, and nothing says how{seen}"
         return Why(cause=PodCause.LOST, sentence=what, at=pod.last_seen)
     return None
+
+
+def awaits_words(pod: PodFacts, settings: ClusterSettings, now: datetime, *, unasked: bool) -> bool:
+    """Whether the kubelet may only be about to say why it ended a pod: the container's own words are there before.
+
+    `unasked`: these say that it was told to end, or it was killed without any, and nobody here had asked for that.
+    """
+    main = pod.main
+    if pod.gone or pod.phase in OVER or main is None or not _has_ended(main) or main.ended_at is None:
+        return False
+    if not -AHEAD <= now - main.ended_at < WORDS_WITHIN:
+        return False
+    return pod.disruption == BY_KUBELET or (unasked and removal(pod, settings, now) is None)
 
 
 def holding(pod: PodFacts) -> Why | None:

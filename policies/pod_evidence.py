@@ -7,10 +7,10 @@ where it explains it. Without one the cluster's words are all there is, and what
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from definitions.attempt import AttemptLaunch, AttemptObservation, RankEvidence, RankState
+from definitions.attempt import AttemptLaunch, AttemptObservation, RankEvidence, RankState, StoppedBy
 from definitions.cluster import ClusterSettings
 from definitions.pod import PodCause, PodFacts
-from policies.pod_causes import given_up_at, holding, is_given_up, is_up, node_lost_at
+from policies.pod_causes import KILLED, awaits_words, given_up_at, holding, is_given_up, is_up, node_lost_at
 from policies.pod_gang import OVER, as_a_gang
 from policies.pod_rank import Look, with_receipt, without_receipt
 
@@ -33,6 +33,8 @@ def observation(
     """What is known of an attempt that was launched: its ranks, whether it is over, and why it does not run yet."""
     ranks = evidence(pods, launch, settings, now, receipts, stopped=stopped)
     ended = all(rank.state in OVER for rank in ranks)
+    if ended and any(_awaits_words(pod, launch, settings, now, receipts, stopped) for pod in _by_index(pods).values()):
+        ended = False
     waits = "" if ended else note(pods, launch)
     return AttemptObservation(ref=launch.ref, at=now, ranks=ranks, ended=ended, note=waits)
 
@@ -88,6 +90,16 @@ def _by_index(pods: Sequence[PodFacts]) -> dict[int, PodFacts]:
     for pod in sorted(pods, key=lambda one: (one.created_at is None, one.created_at or _EPOCH, one.uid)):
         places.setdefault(pod.index, pod)
     return places
+
+
+def _awaits_words(
+    pod: PodFacts, launch: AttemptLaunch, settings: ClusterSettings, now: datetime, receipts: Receipts, stopped: bool
+) -> bool:
+    size = launch.processes_per_node
+    told = [receipts[rank] for rank in range(pod.index * size, (pod.index + 1) * size) if rank in receipts]
+    was_told = any(receipt.stopped_by is StoppedBy.SHUTDOWN for receipt in told)
+    was_killed = not told and pod.main is not None and pod.main.exit_code in KILLED
+    return awaits_words(pod, settings, now, unasked=not stopped and (was_told or was_killed))
 
 
 def _rank(look: Look, places: Mapping[int, PodFacts], receipts: Receipts, rank: int) -> RankEvidence:

@@ -21,6 +21,7 @@ from policies.pod_causes import (
 )
 
 SIGKILL = 9
+DATED = (PodCause.EVICTED, PodCause.PREEMPTED, PodCause.DELETED)  # the cluster says when that was decided
 UNSEEN_ENDS = frozenset({"ContainerStatusUnknown", "Unknown"})
 
 
@@ -44,7 +45,9 @@ def with_receipt(look: Look, pod: PodFacts, receipt: RankEvidence, of_the_pod: S
     """
     if not is_over(pod, look.settings, look.now):
         return receipt
-    why = removal(pod, look.settings, look.now) if _taken_down(receipt) else None
+    why = removal(pod, look.settings, look.now)
+    if why is not None and not _taken_down(receipt) and not _was_leaving(receipt, why):
+        why = None
     if why is None and _ran_out_of_memory(receipt, of_the_pod):
         why = ending(pod, look.settings, look.now, look.memory)
         why = why if why is not None and why.cause is PodCause.OUT_OF_MEMORY else None
@@ -70,8 +73,9 @@ def without_receipt(look: Look, pod: PodFacts, rank: int, *, left_out: bool) -> 
     if left_out and code is not None:
         return seen.model_copy(update=_left_out(code))
     chosen = code is not None and code not in KILLED  # the container ended as its own process wanted
-    if why is None or (why.cause in TAKEN and chosen):
-        return seen.model_copy(update=_by_exit_code(code, pod))
+    by_code = seen.model_copy(update=_by_exit_code(code, pod))
+    if why is None or (why.cause in TAKEN and chosen and not _was_leaving(by_code, why)):
+        return by_code
     return seen.model_copy(update=_by_cause(why))
 
 
@@ -79,6 +83,14 @@ def _taken_down(receipt: RankEvidence) -> bool:
     if receipt.stopped_by is StoppedBy.SHUTDOWN:
         return True
     return receipt.state is RankState.LOST and receipt.stopped_by is None and receipt.start_error is None
+
+
+def _was_leaving(rank: RankEvidence, why: Why) -> bool:
+    """Whether it failed, with whatever code, when it was known that its pod had to go: it may have heard of that."""
+    if why.cause not in DATED or why.at is None or rank.ended_at is None:
+        return False
+    just_ended = rank.state is RankState.EXITED and rank.stopped_by is None and rank.start_error is None
+    return just_ended and rank.exit_code != 0 and rank.ended_at >= why.at
 
 
 def _ran_out_of_memory(receipt: RankEvidence, of_the_pod: Sequence[RankEvidence]) -> bool:

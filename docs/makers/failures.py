@@ -20,7 +20,8 @@ PROOF: dict[FailureClass, str] = {
     "pod was evicted because it used more scratch space than it may",
     FailureClass.INFRASTRUCTURE: "both supervisors of a rank are gone without a receipt; it could not be started; "
     "the working directory is missing or damaged; the other ranks did not come up in time; its pod could "
-    "not be prepared, or its node did not accept it; its pod is gone and nothing says how",
+    "not be prepared, or its node did not accept it; its pod is gone and nothing says how; another pod of its "
+    "gang was not heard any more",
     FailureClass.NODE_LOST: "its machine went down or was restarted, or its service manager took it down; "
     "the cluster says that its node is not ready, for longer than its `node_patience`, or gone",
     FailureClass.PREEMPTED: "its cluster's scheduler took its place for a pod of higher priority "

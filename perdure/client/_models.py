@@ -933,6 +933,7 @@ class StoppedBy(StrEnum):
     HANG = "hang"
     GANG = "gang"
     SHUTDOWN = "shutdown"
+    SEVERED = "severed"
 
 
 class Storage(Model):

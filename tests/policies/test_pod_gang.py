@@ -46,15 +46,22 @@ def test_a_drain_is_the_cause_whatever_its_peers_end_with_while_it_saves() -> No
 
 
 def test_a_pod_that_the_cluster_cleaned_up_after_a_failure_is_not_the_cause() -> None:
-    failed = rank(1, exit_code=3, ended_at=NOW + timedelta(milliseconds=400))
     cleaned: dict[str, Any] = {**DELETED, "gone": True}
+    unready = unprepared('{"code": "PD-3012", "message": "leads outside"}', index=1)
     for pods, receipts in [
-        ([running(0, **cleaned), terminated(3, index=1)], [failed]),
-        ([terminated(143, **cleaned), terminated(3, index=1)], [taken_down(0), failed]),
-        ([running(0, gone=True, last_seen=NOW - timedelta(minutes=1)), terminated(3, index=1)], [failed]),
+        ([pod(0, **cleaned), unready], []),
+        ([running(0, **cleaned), unready], []),
+        ([terminated(143, **cleaned), unready], [taken_down(0)]),
+        ([running(0, gone=True, last_seen=NOW - timedelta(minutes=1)), unready], []),
     ]:
         over = judged(pods, *receipts)
-        assert (over.failure, over.rank, over.exit_code) == (FailureClass.USER_ERROR, 1, 3)
+        assert (over.failure, over.rank) == (FailureClass.USER_ERROR, 1)
+
+
+def test_a_pod_that_was_deleted_long_after_a_failure_is_not_the_cause() -> None:
+    failed = rank(1, exit_code=3, ended_at=NOW - timedelta(seconds=6))
+    over = judged([running(0, **DELETED, gone=True), terminated(3, index=1)], failed)
+    assert (over.failure, over.rank, over.exit_code) == (FailureClass.USER_ERROR, 1, 3)
 
 
 def test_a_pod_that_was_deleted_before_any_failure_is_the_cause() -> None:
@@ -185,7 +192,7 @@ receipts_st = st.builds(
     start_error=st.sampled_from([None, StartError.NOT_FOUND]),
     ended_at=moments,
 )
-SEEN_BY_SUPERVISORS = set(RankEvidence.model_fields) - {"cause", "cause_at", "detail"}
+SEEN_BY_SUPERVISORS = set(RankEvidence.model_fields) - {"cause", "cause_at", "detail", "lost_peer"}
 
 
 @given(st.lists(pods_st, max_size=4), st.lists(receipts_st, max_size=4), st.booleans())

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from .podspec import Pod
 
+    State = dict[str, Any]
+
 
 class Folder:
     """Looked at several times a second; every answer comes from files, so nothing here needs to be remembered."""
@@ -62,9 +64,14 @@ class Folder:
     def decide_gate(self, verdict: str, why: str) -> None:
         gate.decide(self._path, verdict, "the gang", why)
 
-    def announce(self, rank: int, why: str, grace: float | None = None) -> dict[str, Any] | None:
+    def announce(self, rank: int, why: str, grace: float | None = None, *, severed: bool = False) -> State | None:
         """Have the ranks here end because of another, unless they are services. The first to be announced counts."""
-        return None if self._pod.service else peers.announce(self._path, rank, why, grace)
+        return None if self._pod.service else peers.announce(self._path, rank, why, grace, severed=severed)
+
+    def pass_on(self, failed: State) -> State | None:
+        """What another pod has announced."""
+        severed = bool(failed.get("severed"))
+        return self.announce(failed["rank"], failed["why"], failed.get("grace"), severed=severed)
 
     def ask_to_save(self, save: dict[str, Any]) -> None:
         """Have the ranks here save for an end that is not theirs. Their answers then show in the state."""

@@ -61,7 +61,7 @@ class _Ticking:
     def _lost(self, index: int, heard: Heard, now: float) -> dict[str, Any] | None:
         """Have the ranks here end for a pod that is gone, if they run at all."""
         why = deciding.why_lost(index, heard, now)
-        return self._folder.announce(self._pod.first_rank(index), why, deciding.LOST_GRACE)
+        return self._folder.announce(self._pod.first_rank(index), why, deciding.LOST_GRACE, severed=True)
 
     def _has_waited(self) -> bool:
         """Whether the others have had their time to take in that the ranks here have ended."""
@@ -124,7 +124,7 @@ class Leader(_Ticking):
     def _look_for_failure(self, gone: list[int], now: float) -> dict[str, Any] | None:
         failed = deciding.first_failure(self._hub.heard)
         if failed is not None:
-            return self._folder.announce(failed["rank"], failed["why"], failed.get("grace"))
+            return self._folder.pass_on(failed)
         if gone:
             return self._lost(gone[0], self._hub.heard[gone[0]], now)
         return None
@@ -162,7 +162,7 @@ class Member(_Ticking):
         if told.get("gate") is not None:
             self._folder.decide_gate(told["gate"]["gate"], told["gate"]["why"])
         if told.get("failed") is not None:
-            self._folder.announce(told["failed"]["rank"], told["failed"]["why"], told["failed"].get("grace"))
+            self._folder.pass_on(told["failed"])
         if told.get("save") is not None:
             self._folder.ask_to_save(told["save"])
         if told.get("saved") is not None:

@@ -14,14 +14,19 @@ FILE = "failed"
 RECEIPT = "receipt.json"
 
 
-def announce(attempt_folder: str, rank: int, why: str, grace: float | None = None) -> dict[str, Any]:
+def announce(
+    attempt_folder: str, rank: int, why: str, grace: float | None = None, *, severed: bool = False
+) -> dict[str, Any]:
     """Tell every rank that this one ended badly. The first to say so is the cause; returns what stands.
 
-    `grace`: seconds left to the others, when it was found out so late that they get less than is usual.
+    `grace`: seconds left to the others, when it was found out so late that they get less than is usual. `severed`: it
+    is not heard any more, and may live on without the others.
     """
     value: dict[str, Any] = {"rank": rank, "why": why}
     if grace is not None:
         value["grace"] = grace
+    if severed:
+        value["severed"] = True
     try:
         return create_once(f"{attempt_folder}/{FILE}", value) or value
     except OSError:  # no space: the neighbour will find the receipt

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 # The shared page keeps the cause as an index into this.
-CAUSES = ("", "request", "timeout", "hang", "gang", "shutdown")
+CAUSES = ("", "request", "timeout", "hang", "gang", "shutdown", "severed")
 STOP_FILE, DEADLINE_FILE = "stop.json", "deadline.json"
 PROGRESS_FILE = "progress.jsonl"
 GANG_GRACE = 3.0  # seconds: with the look around before and the kill after it, a gang ends within 5
@@ -66,7 +66,8 @@ class Stops:
             return stop
         if self._failed is not None and self._failed.get("rank") != self._spec.rank:
             grace = min(self._spec.grace, float(self._failed.get("grace", GANG_GRACE)))
-            return Stop("shutdown" if self.leaving else "gang", grace, str(self._failed.get("why", "")))
+            cause = "shutdown" if self.leaving else "severed" if self._failed.get("severed") else "gang"
+            return Stop(cause, grace, str(self._failed.get("why", "")))
         return self._requested(save_first) or self._timed_out() or (self._hanging() if self._running else None)
 
     def grace(self) -> float:

@@ -3,18 +3,37 @@
 import json
 import socket
 import time
+from datetime import UTC, datetime
 
 import pytest
 
 from activities.adapters.kubernetes.agent import deciding
-from definitions.states import Mode
+from definitions.cluster import ClusterSettings
+from definitions.states import FailureClass, Mode
+from policies.failure import judge
+from policies.pod_evidence import observation
 from tests.activities.kubernetes.agent.conftest import MakeGang
 from tests.activities.kubernetes.agent.network import Wire
 from tests.activities.kubernetes.agent.test_one_pod import SAVES
 from tests.activities.kubernetes.agent.world import LONG, Gang, Pod, launch_of, python
+from tests.support.pods import terminated
 from tests.support.polling import eventually
 
 GANG_ENDS_WITHIN = 5.0
+# As a program does that sums over its ranks: it fails at once when the other one's connection ends.
+LEAVES_WITHOUT_PEERS = """
+import socket
+if rank == '0':
+    server = socket.create_server(('127.0.0.1', 0))
+    open(f'{run}/port.new', 'w').write(str(server.getsockname()[1]))
+    os.rename(f'{run}/port.new', f'{run}/port')
+    peer = server.accept()[0]
+else:
+    while not os.path.exists(f'{run}/port'): time.sleep(0.02)
+    peer = socket.create_connection(('127.0.0.1', int(open(f'{run}/port').read())))
+open(f'{run}/met', 'w').close()
+sys.exit(1 if peer.recv(1) == b'' else 0)
+"""
 WAITS = python("print('begun', flush=True)\ntime.sleep(600)")
 
 
@@ -73,7 +92,7 @@ def test_a_pod_that_is_gone_ends_the_others(gang: MakeGang, lost: int) -> None:
     left = [pod for pod in made.pods if pod.index != lost]
     assert [pod.wait() for pod in left] == [143, 143]
     assert time.monotonic() - begun < GANG_ENDS_WITHIN
-    assert [ended_by(pod) for pod in left] == [{"gang"}, {"gang"}]
+    assert [ended_by(pod) for pod in left] == [{"severed"}, {"severed"}]
     assert f"pod {lost} has not been heard of" in left[0].receipts().ranks[left[0].index].detail
 
 
@@ -115,7 +134,7 @@ def test_a_network_that_is_gone_ends_both_sides(gang: MakeGang) -> None:
         wire.hold_for(600.0)
         assert made.wait() == [143, 143]
         assert time.monotonic() - begun < GANG_ENDS_WITHIN
-        assert [ended_by(pod) for pod in made.pods] == [{"gang"}, {"gang"}]
+        assert [ended_by(pod) for pod in made.pods] == [{"severed"}, {"severed"}]
 
 
 def test_an_agent_that_is_paused_for_two_seconds_harms_nobody(gang: MakeGang) -> None:
@@ -123,6 +142,20 @@ def test_an_agent_that_is_paused_for_two_seconds_harms_nobody(gang: MakeGang) ->
     for pod in made.pods[:2]:
         pod.pause_for(2.0)
     assert made.wait() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("silent", [0, 1], ids=["first", "another"])
+def test_a_rank_that_loses_its_peers_because_its_agent_was_silent_is_not_the_cause(gang: MakeGang, silent: int) -> None:
+    made = gang(launch_of(python(LEAVES_WITHOUT_PEERS), nodes=2)).start().until_running()
+    eventually(made.pods[0].run_file("met").exists, LONG)
+    made.pods[silent].pause_for(deciding.LOST_AFTER + 2.0)
+    made.wait()
+    assert [ended_by(pod) for pod in (made.pods[1 - silent], made.pods[silent])] == [{"severed"}, {None}]
+    receipts = {rank: one for pod in made.pods for rank, one in pod.receipts().ranks.items()}
+    assert receipts[silent].exit_code == 1
+    pods = [terminated(143 if pod.index != silent else 1, index=pod.index) for pod in made.pods]
+    over = judge(observation(made.launch, pods, ClusterSettings(), datetime.now(UTC), receipts))
+    assert (over.failure, over.rank) == (FailureClass.INFRASTRUCTURE, 1 - silent)
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one run folder", "a folder each"])
