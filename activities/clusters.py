@@ -1,29 +1,24 @@
 """Questions to a cluster, and what is done to its nodes. Served by the cluster's worker, which has the credentials."""
 
-from collections import deque
-from collections.abc import Iterator
-from datetime import datetime
-
 from temporalio import activity
 
 from activities.effects import beating, effect
 from activities.job import port_errors
-from activities.ports import ClusterInspector, ClusterOperator, LogLine, Runtime
+from activities.live_logs import MOST_BYTES, merged_lines, wanted_lines
+from activities.ports import ClusterInspector, ClusterOperator, Runtime
 from definitions.cluster_calls import (
     Answer,
     CheckAsk,
     CompareAsk,
-    LiveLine,
     LogsAsk,
+    MetricsAsk,
     NodeOrder,
     NodePod,
+    RankLogsAsk,
     RenderAsk,
 )
 from definitions.wire import Wire
-
-PAGE = 1000  # lines that are read of the runtime at a time
-MOST_LINES = 5000  # of one answer
-MOST_BYTES = 512 * 1024  # of the text in one answer: it travels through the engine
+from policies.progress import wanted_series
 
 
 class Evicted(Wire):
@@ -68,6 +63,18 @@ class ClusterCalls:
         with beating(), port_errors(), effect("cluster-logs"):
             return Answer(lines=wanted_lines(self._runtime, ask))
 
+    @activity.defn
+    def read_rank_logs(self, ask: RankLogsAsk) -> Answer:
+        with beating(), port_errors(), effect("cluster-logs"):
+            lines, more = merged_lines(self._runtime, ask)
+        return Answer(rank_lines=lines, more=more)
+
+    @activity.defn
+    def read_metrics(self, ask: MetricsAsk) -> Answer:
+        with beating(), port_errors(), effect("cluster-metrics"):
+            points = self._runtime.progress(ask.ref)
+            return Answer(metrics=wanted_series(points, ask.query, MOST_BYTES))
+
 
 class NodeActivities:
     """Each is safe to repeat: a node is out of service or not, and a pod that leaves is asked by its uid."""
@@ -95,29 +102,3 @@ class NodeActivities:
     def evict_pod(self, work: EvictWork) -> Evicted:
         with beating(), port_errors(), effect("node-evict"):
             return Evicted(asked=self._operator.evict(work.pod))
-
-
-def wanted_lines(runtime: Runtime, ask: LogsAsk) -> tuple[LiveLine, ...]:
-    """Up to `limit` lines after the cursor, or of the last `tail`; none older than `since`. Never more than fits."""
-    found = _since(_lines(runtime, ask), ask.since)
-    if ask.cursor is None and ask.tail is not None:
-        found = iter(deque(found, maxlen=ask.tail))
-    kept: list[LiveLine] = []
-    room = MOST_BYTES
-    for line in found:
-        room -= len(line.text) + 64
-        if len(kept) >= min(ask.limit, MOST_LINES) or (room < 0 and kept):
-            break
-        kept.append(LiveLine(at=line.at, text=line.text, cursor=line.cursor))
-    return tuple(kept)
-
-
-def _lines(runtime: Runtime, ask: LogsAsk) -> Iterator[LogLine]:
-    cursor = ask.cursor
-    while lines := runtime.read_logs(ask.ref, ask.rank, cursor=cursor, limit=PAGE):
-        yield from lines
-        cursor = lines[-1].cursor
-
-
-def _since(lines: Iterator[LogLine], since: datetime | None) -> Iterator[LogLine]:
-    return (line for line in lines if since is None or line.at >= since)

@@ -14,6 +14,7 @@ from definitions.cluster import ClusterReport, NodeView
 from definitions.cluster_calls import NodePod, ObjectChange
 from definitions.facts import AttemptSummary, Event
 from definitions.job_state import JobState
+from definitions.progress import ProgressPoint
 from definitions.session import Exec, Frame
 from definitions.wire import Wire
 
@@ -165,6 +166,9 @@ class Runtime(Protocol):
 
     def look(self, ref: AttemptRef) -> RunLook | None:
         """What a running attempt has written into its run folder so far; None when that cannot be seen now."""
+
+    def progress(self, ref: AttemptRef) -> list[ProgressPoint]:
+        """What the job's ranks have reported so far, those of earlier attempts too, as far as it can be seen now."""
 
 
 class ClusterInspector(Protocol):

@@ -13,8 +13,8 @@ from api.ports import (
     Doctor,
     JobOperator,
     LogReader,
+    MetricReader,
     PayloadOpener,
-    RunFiles,
     SessionStarter,
     SnapshotKeeper,
 )
@@ -33,7 +33,7 @@ class ApiDeps:
     blobs: BlobReader
     snapshots: SnapshotKeeper
     logs: LogReader
-    run_files: RunFiles
+    metrics: MetricReader
     keys: Keys
     settings: ApiSettings
     now: Callable[[], datetime]

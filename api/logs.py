@@ -11,9 +11,10 @@ from typing import Any
 
 from sqlalchemy import Engine
 
-from api.ports import Line, LogReader
+from api.ports import Line, LogReader, RanksRead
 from definitions.api_history import LogLineView
 from definitions.attempt import AttemptRef
+from definitions.cluster_calls import RankPlace
 from store import attempts, jobs
 from store.engine import reading
 from store.errors import BadCursor
@@ -116,9 +117,10 @@ def _read_attempt(
     row = query.job
     ref = AttemptRef(tenant=row.tenant, project=row.project, job=row.id, number=attempt.number, token=attempt.token)
     ranks = range(row.ranks) if query.rank is None else (query.rank,)
+    read = reader.read(ref, [_wanted(query, place, rank) for rank in ranks], limit=limit, since=query.since)
     batches: dict[int, Sequence[Line]] = {}
     for rank in ranks:
-        batches[rank], place = _read_rank(reader, query, ref, rank, place, limit)
+        batches[rank], place = _taken(query, place, rank, read)
     merged = heapq.merge(*(_keyed(rank, lines) for rank, lines in batches.items()))
     found: list[tuple[LogLineView, Place]] = []
     for _, rank, _, line in merged:
@@ -127,22 +129,31 @@ def _read_attempt(
         place = replace(place, after=place.after | {rank: line.cursor})
         at = line.at if query.timestamps else None
         found.append((LogLineView(attempt=attempt.number, rank=rank, at=at, text=line.text), place))
-    return found, place, all(len(lines) < limit for lines in batches.values())
+        if (rank, line.cursor) in read.ends:
+            break
+    return found, place, not read.ends and all(len(lines) < limit for lines in batches.values())
 
 
-def _read_rank(
-    reader: LogReader, query: LogQuery, ref: AttemptRef, rank: int, place: Place, limit: int
-) -> tuple[Sequence[Line], Place]:
-    """A rank's next lines. What was empty is marked, so that `tail` does not cut what is written later."""
-    after = place.after.get(rank)
+def _wanted(query: LogQuery, place: Place, rank: int) -> RankPlace:
+    """Where a rank is read on. A tail of nothing still needs to know where the log ends."""
+    after, tail = place.after.get(rank), _tail(query, place)
     if after is not None:
-        return reader.read(ref, rank, cursor=after or None, limit=limit, since=query.since), place
-    tail = query.tail if place.attempt == place.began else None
-    # A tail of nothing still needs to know where the log ends.
-    lines = reader.read(ref, rank, limit=limit, tail=None if tail is None else max(tail, 1), since=query.since)
-    if tail == 0:
+        return RankPlace(rank=rank, cursor=after or None)
+    return RankPlace(rank=rank, tail=None if tail is None else max(tail, 1))
+
+
+def _taken(query: LogQuery, place: Place, rank: int, read: RanksRead) -> tuple[Sequence[Line], Place]:
+    """A rank's next lines. What was empty is marked, so that `tail` does not cut what is written later."""
+    lines = read.lines.get(rank, ())
+    if place.after.get(rank) is not None or (not lines and read.ends):
+        return lines, place
+    if _tail(query, place) == 0:
         return [], replace(place, after=place.after | {rank: lines[-1].cursor if lines else ""})
     return lines, place if lines else replace(place, after=place.after | {rank: ""})
+
+
+def _tail(query: LogQuery, place: Place) -> int | None:
+    return query.tail if place.attempt == place.began else None
 
 
 def _keyed(rank: int, lines: Sequence[Line]) -> list[tuple[datetime, int, int, Line]]:

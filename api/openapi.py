@@ -78,7 +78,7 @@ def document() -> dict[str, Any]:
         blobs=nothing,
         snapshots=nothing,
         logs=nothing,
-        run_files=nothing,
+        metrics=nothing,
         keys=nothing,
         session_starter=nothing,
         doctor=nothing,

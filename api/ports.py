@@ -4,16 +4,17 @@ Methods of async Protocols run in the event loop and must not block; the others 
 Refusals are `PerdureError`s with a code; of the engine only the errors defined here may come through.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
 from definitions.api_system import Finding
 from definitions.attempt import AttemptRef
-from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
+from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder, RankPlace
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
-from definitions.progress import ProgressPoint
+from definitions.progress import MetricQuery, MetricsFound
 from definitions.session import SessionWork
 from definitions.wire import Wire
 
@@ -52,6 +53,10 @@ class ClusterSilent(Exception):
     """The cluster's worker did not take the question, or did not answer it in time."""
 
 
+class QuestionUnknown(ClusterSilent):
+    """The cluster's worker is of a version that does not know the question."""
+
+
 class NodeBusy(Exception):
     """Something else is being done to the node."""
 
@@ -60,7 +65,10 @@ class ClusterAsker(Protocol):
     """Reaches clusters, through their workers."""
 
     async def ask(self, call: ClusterCall) -> Answer:
-        """One question, which only looks. Raises EngineAway, ClusterSilent, PerdureError with the cluster's refusal."""
+        """One question, which only looks.
+
+        Raises EngineAway, ClusterSilent, QuestionUnknown, PerdureError with the cluster's refusal.
+        """
 
     async def order(self, order: NodeOrder, request_id: str) -> NodeDone:
         """Have something done to a node. Safe to repeat by `request_id`.
@@ -124,30 +132,32 @@ class Line(Protocol):
     def cursor(self) -> str: ...
 
 
+@dataclass(frozen=True)
+class RanksRead:
+    """Lines by rank. `ends`: where something was cut off, as (rank, cursor) of the last line before: what other ranks
+    wrote later must not be shown until that was read too. Whoever reads on from all places comes to the end."""
+
+    lines: Mapping[int, Sequence[Line]]
+    ends: frozenset[tuple[int, str]] = frozenset()
+
+
 class LogReader(Protocol):
-    """Reads the lines of a rank, wherever they lie: still in its folder, or already in the object store."""
+    """Reads the lines of ranks, wherever they lie: still in their folders, or already in the object store."""
 
     def read(
-        self,
-        ref: AttemptRef,
-        rank: int,
-        *,
-        cursor: str | None = None,
-        limit: int = 1000,
-        tail: int | None = None,
-        since: datetime | None = None,
-    ) -> Sequence[Line]:
-        """Up to `limit` lines after `cursor`, or, without one, the last `tail` lines; none older than `since`.
+        self, ref: AttemptRef, places: Sequence[RankPlace], *, limit: int, since: datetime | None = None
+    ) -> RanksRead:
+        """The next lines of each rank from its place on, up to `limit` of one; none older than `since`.
 
         No log, no lines.
         """
 
 
-class RunFiles(Protocol):
-    """Reads what a job writes into its run folder."""
+class MetricReader(Protocol):
+    """Reads what jobs reported of themselves, wherever that lies."""
 
-    def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
-        """Every readable line, oldest first. Damaged lines are left out; no folder, no lines."""
+    def series(self, tenant: str, project: str, job: str, query: MetricQuery) -> MetricsFound:
+        """The series that were asked for, or the first of them. Damaged lines are left out; nothing reported, none."""
 
 
 class SessionStarter(Protocol):

@@ -8,6 +8,7 @@ from pydantic import Field, JsonValue
 
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterReport
+from definitions.progress import MetricQuery, MetricsFound
 from definitions.wire import Wire
 
 
@@ -32,7 +33,7 @@ class CompareAsk(Wire):
 
 
 class LogsAsk(Wire):
-    """The lines of a rank that runs, as `api.ports.LogReader.read` has them."""
+    """The lines of one rank that runs. Asked of workers that do not know `RankLogsAsk` yet."""
 
     kind: Literal["logs"] = "logs"
     ref: AttemptRef
@@ -43,7 +44,34 @@ class LogsAsk(Wire):
     since: datetime | None = None
 
 
-Ask = Annotated[CheckAsk | RenderAsk | CompareAsk | LogsAsk, Field(discriminator="kind")]
+class RankPlace(Wire):
+    """How far one rank's log has been read: on after `cursor`; without one, the last `tail` lines, or all of them."""
+
+    rank: int
+    cursor: str | None = None
+    tail: int | None = None
+
+
+class RankLogsAsk(Wire):
+    """The next `limit` lines of several ranks of a running attempt, merged by time; none older than `since`."""
+
+    kind: Literal["rank-logs"] = "rank-logs"
+    ref: AttemptRef
+    ranks: tuple[RankPlace, ...]
+    limit: int = 1000
+    since: datetime | None = None
+
+
+class MetricsAsk(Wire):
+    """What has a running job reported of itself so far?"""
+
+    kind: Literal["metrics"] = "metrics"
+    ref: AttemptRef
+    query: MetricQuery
+
+
+Ask = Annotated[CheckAsk | RenderAsk | CompareAsk | LogsAsk | RankLogsAsk | MetricsAsk, Field(discriminator="kind")]
+PASSING = (LogsAsk, RankLogsAsk, MetricsAsk)  # what a job wrote: neither asked nor answered to be kept by the engine
 
 
 class ClusterCall(Wire):
@@ -70,13 +98,25 @@ class LiveLine(Wire):
     cursor: str
 
 
+class RankLine(LiveLine):
+    """One line among those of several ranks."""
+
+    rank: int
+
+
 class Answer(Wire):
-    """What the cluster's worker answers: the field that belongs to the question is set."""
+    """What the cluster's worker answers: the fields that belong to the question are set.
+
+    `more`: the rank lines were cut off where the answer was full; of no rank later lines are among them.
+    """
 
     report: ClusterReport | None = None
     objects: tuple[dict[str, Any], ...] = ()
     changes: tuple[ObjectChange, ...] = ()
     lines: tuple[LiveLine, ...] = ()
+    rank_lines: tuple[RankLine, ...] = ()
+    more: bool = False
+    metrics: MetricsFound | None = None
 
 
 class NodeVerb(StrEnum):

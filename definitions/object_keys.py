@@ -17,5 +17,16 @@ def log_prefix(tenant: str, project: str, job: str, attempt: int, rank: int) -> 
     return f"{job_prefix(tenant, project, job)}logs/{attempt}/{rank}/"
 
 
+def progress_prefix(tenant: str, project: str, job: str) -> str:
+    """What a job reported, where its run folder cannot be read any more: lines of its progress file."""
+    return f"{job_prefix(tenant, project, job)}progress/"
+
+
+def progress_key(tenant: str, project: str, job: str, attempt: int | None) -> str:
+    """Of one attempt, whose run folder went with it; None: of all, from the folder that they shared."""
+    name = "run" if attempt is None else f"{attempt:06d}"
+    return f"{progress_prefix(tenant, project, job)}{name}.jsonl"
+
+
 def snapshot_key(tenant: str, project: str, sha256: str) -> str:
     return f"{tenant}/{project}/snapshots/{sha256}.tar.gz"

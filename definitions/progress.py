@@ -33,3 +33,26 @@ class SeriesPoint(Wire):
     step: int
     at: datetime
     value: float
+
+
+class Series(Wire):
+    """One metric over the steps."""
+
+    name: str
+    points: tuple[SeriesPoint, ...]
+
+
+class MetricQuery(Wire):
+    """Which series are wanted: of these names (empty: of all) those behind `after`, `limit` of them at the most."""
+
+    names: tuple[str, ...] = ()
+    after: str = ""
+    limit: int
+    points: int  # most of one series
+
+
+class MetricsFound(Wire):
+    """Series by name. `more`: others come behind the last one."""
+
+    series: tuple[Series, ...] = ()
+    more: bool = False

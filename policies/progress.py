@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from definitions.progress import ProgressNow, ProgressPoint, SeriesPoint
+from definitions.progress import MetricQuery, MetricsFound, ProgressNow, ProgressPoint, Series, SeriesPoint
 
 RATE_WINDOW = timedelta(minutes=5)  # long enough to even out a save, short enough to follow a change
 LONGEST_LINE = 64 * 1024
 LARGEST_STEP = 2**53  # beyond it a number counts nothing, and does not survive JSON
+SPELLED = 100  # bytes of one point of a series, as it is sent
 FARTHEST = timedelta(days=3650)  # an arrival later than this says only that the rate is not known yet
 
 
@@ -66,6 +67,21 @@ def series(points: Sequence[ProgressPoint], metric: str, most: int) -> tuple[Ser
     return tuple(_thin_out(line, max(most, 2)))
 
 
+def wanted_series(points: Sequence[ProgressPoint], query: MetricQuery, room: int | None = None) -> MetricsFound:
+    """The series that were asked for, by name. `room`: bytes of all together, about; one series always fits."""
+    wanted = sorted(name for name in metric_names(points) if name > query.after)
+    names = [name for name in wanted if not query.names or name in query.names]
+    found: list[Series] = []
+    for metric in names[: query.limit]:
+        line = Series(name=metric, points=series(points, metric, query.points))
+        if room is not None:
+            room -= len(metric.encode()) + SPELLED * len(line.points)
+            if room < 0 and found:
+                break
+        found.append(line)
+    return MetricsFound(series=tuple(found), more=len(found) < len(names))
+
+
 def _point(line: bytes) -> ProgressPoint | None:
     try:
         body = json.loads(line)
@@ -93,7 +109,15 @@ def _is_count(value: Any) -> bool:
 def _numbers(metrics: Any) -> dict[str, float]:
     """The finite numbers of a JSON object: a loss that is not a number has no place in a series."""
     found = metrics.items() if isinstance(metrics, dict) else ()
-    return {name: number for name, value in found if (number := _finite(value)) is not None}
+    return {name: number for name, value in found if _is_text(name) and (number := _finite(value)) is not None}
+
+
+def _is_text(name: str) -> bool:
+    """JSON can spell halves of characters, which nothing can send on, and a zero, which no database takes."""
+    try:
+        return "\0" not in name and bool(name.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _finite(value: Any) -> float | None:

@@ -2,19 +2,20 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import httpx
 
+from activities.adapters.local import LocalLogs
 from activities.ports import ObjectStore, PortError
-from activities.progress import read_progress
 from activities.snapshots import store_upload
-from api.ports import KeptSnapshot, Line, LogReader
+from api.ports import KeptSnapshot, RanksRead
 from definitions.attempt import AttemptRef
+from definitions.cluster_calls import RankPlace
 from definitions.errors import PerdureError
 from definitions.object_keys import snapshot_key
-from definitions.progress import ProgressPoint
 from definitions.snapshot import SnapshotLimits
 
 METRICS_WITHIN = 2.0
@@ -49,24 +50,23 @@ class StoredSnapshots:
 
 
 class StoredLogs:
-    """The API's `LogReader`: another one's lines, and its refusals as the API's."""
+    """The API's `LogReader` of logs that are on this machine or in the object store."""
 
-    def __init__(self, logs: LogReader) -> None:
-        self._logs = logs
+    def __init__(self, folder: Path, objects: ObjectStore) -> None:
+        self._logs = LocalLogs(folder, objects)
 
-    def read(self, ref: AttemptRef, rank: int, **asked: Any) -> Sequence[Line]:
+    def read(
+        self, ref: AttemptRef, places: Sequence[RankPlace], *, limit: int, since: datetime | None = None
+    ) -> RanksRead:
         with refusals():
-            return self._logs.read(ref, rank, **asked)
-
-
-class LocalRunFiles:
-    """The API's `RunFiles`, where run folders are on the API's own machine."""
-
-    def __init__(self, runs: Path) -> None:
-        self._runs = runs
-
-    def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
-        return read_progress(self._runs / tenant / project / job / "run")
+            return RanksRead(
+                {
+                    place.rank: self._logs.read(
+                        ref, place.rank, cursor=place.cursor, limit=limit, tail=place.tail, since=since
+                    )
+                    for place in places
+                }
+            )
 
 
 class WorkerMetrics:

@@ -16,14 +16,13 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 from temporalio.client import Client
 
-from activities.adapters.local import LocalLogs
 from api.app import create_app
 from api.deps import ApiDeps
 from api.settings import ApiSettings, Limits
 from definitions.snapshot import SnapshotLimits
 from store.engine import open_engine
 from store.sealing import load_keys
-from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
+from workers.api_adapters import StoredBlobs, StoredLogs, StoredSnapshots, WorkerMetrics
 from workers.cluster_asking import TemporalClusters
 from workers.doctor import DeploymentDoctor
 from workers.engine import connect_engine, payload_keys
@@ -33,6 +32,7 @@ from workers.payloads import StoredPayloads
 from workers.process import run
 from workers.registry import CONTROL
 from workers.routed_logs import RoutedLogs
+from workers.routed_metrics import RoutedMetrics
 from workers.session_starter import TemporalSessions
 from workers.settings import LOOPBACK, Settings
 
@@ -79,15 +79,15 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
     objects = open_objects(settings)
     limits = Limits(snapshot=settings.snapshot_max_bytes)
     clusters = TemporalClusters(client, CONTROL, limits.operation)
-    kept = StoredLogs(LocalLogs(settings.folder, objects))
+    loop = asyncio.get_running_loop()
     return ApiDeps(
         engine=engine,
         operator=TemporalJobOperator(client, limits.operation),
         clusters=clusters,
         blobs=StoredBlobs(objects),
         snapshots=StoredSnapshots(objects, SnapshotLimits()),
-        logs=RoutedLogs(engine, kept, clusters, asyncio.get_running_loop()),
-        run_files=LocalRunFiles(settings.runs),
+        logs=RoutedLogs(engine, StoredLogs(settings.folder, objects), clusters, loop),
+        metrics=RoutedMetrics(engine, settings.runs, objects, clusters, loop),
         keys=load_keys(os.environ, settings.secrets_key_file),
         settings=ApiSettings(
             version=version("perdure"),

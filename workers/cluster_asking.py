@@ -11,11 +11,11 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.exceptions import ActivityError, ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
-from api.ports import ClusterSilent, NoAnswerYet, NodeBusy
+from api.ports import ClusterSilent, NoAnswerYet, NodeBusy, QuestionUnknown
 from definitions.cluster_calls import (
+    PASSING,
     Answer,
     ClusterCall,
-    LogsAsk,
     NodeDone,
     NodeOrder,
     NodeVerb,
@@ -29,6 +29,7 @@ from workflows.cluster_call import ClusterCallWorkflow
 from workflows.node import NodeWorkflow
 
 LONGEST_CALL = timedelta(seconds=100)  # a little more than the activity may take with its second try
+NOT_REGISTERED = "NotFoundError"  # the type of the engine's own error about an activity that a worker does not have
 REQUEST = "request"  # memo: which request started the workflow
 
 
@@ -57,7 +58,7 @@ class TemporalClusters:
             raise _refusal(error) from error
         except (TimeoutError, RPCError) as error:
             raise ClusterSilent from error
-        if isinstance(call.ask, LogsAsk):
+        if isinstance(call.ask, PASSING):
             await self._forget(handle.id)
         return answer
 
@@ -106,6 +107,8 @@ def _refusal(error: WorkflowFailureError) -> Exception:
     cause: BaseException | None = error.cause
     if isinstance(cause, ActivityError):
         cause = cause.cause
+    if isinstance(cause, ApplicationError) and cause.type == NOT_REGISTERED:
+        return QuestionUnknown()
     if isinstance(cause, ApplicationError) and cause.type in {code.code for code in all_codes()}:
         return PerdureError(cause.type, cause.message)
     return ClusterSilent()

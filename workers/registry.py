@@ -73,6 +73,8 @@ def cluster(
             calls.render_objects,
             calls.compare_objects,
             calls.read_live_logs,
+            calls.read_rank_logs,
+            calls.read_metrics,
             nodes.cordon_node,
             nodes.uncordon_node,
             nodes.pods_on_node,

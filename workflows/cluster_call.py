@@ -5,7 +5,16 @@ from temporalio import workflow
 with workflow.unsafe.imports_passed_through():
     from activities.clusters import ClusterCalls
     from definitions.cluster import cluster_queue
-    from definitions.cluster_calls import Answer, CheckAsk, ClusterCall, CompareAsk, LogsAsk, RenderAsk
+    from definitions.cluster_calls import (
+        Answer,
+        CheckAsk,
+        ClusterCall,
+        CompareAsk,
+        LogsAsk,
+        MetricsAsk,
+        RankLogsAsk,
+        RenderAsk,
+    )
     from workflows import options
 
 
@@ -26,3 +35,7 @@ class ClusterCallWorkflow:
                 return await workflow.execute_activity_method(ClusterCalls.compare_objects, call.ask, **settings)
             case LogsAsk():
                 return await workflow.execute_activity_method(ClusterCalls.read_live_logs, call.ask, **settings)
+            case RankLogsAsk():
+                return await workflow.execute_activity_method(ClusterCalls.read_rank_logs, call.ask, **settings)
+            case MetricsAsk():
+                return await workflow.execute_activity_method(ClusterCalls.read_metrics, call.ask, **settings)

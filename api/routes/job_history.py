@@ -24,7 +24,7 @@ from definitions.api_history import (
 )
 from definitions.errors import PerdureError
 from definitions.principal import Action, ResourceKind
-from policies.progress import metric_names, series
+from definitions.progress import MetricQuery
 from store import artifacts, attempts, checkpoints, events
 from store.paging import cursor as spell
 from store.paging import read_name
@@ -118,21 +118,17 @@ def metrics(
     """What the job reported in its progress file, as series by name."""
     with caller.reading() as session:
         row = job_row(caller, session, job)
-    reported = caller.deps.run_files.progress(row.tenant, row.project, row.id)
     after = read_name(cursor) if cursor is not None else ""
-    names = sorted(found for found in metric_names(reported) if found > after and (not name or found in name))
-    shown = names[: (size := _size(caller, limit))]
+    query = MetricQuery(names=tuple(name or ()), after=after, limit=_size(caller, limit), points=points)
+    found = caller.deps.metrics.series(row.tenant, row.project, row.id, query)
     items = [
         MetricSeries(
-            name=metric,
-            points=[
-                MetricPoint(step=point.step, at=point.at, value=point.value)
-                for point in series(reported, metric, points)
-            ],
+            name=line.name,
+            points=[MetricPoint(step=point.step, at=point.at, value=point.value) for point in line.points],
         )
-        for metric in shown
+        for line in found.series
     ]
-    return MetricPage(items=items, next=spell(shown[-1]) if len(names) > size else None)
+    return MetricPage(items=items, next=spell(items[-1].name) if found.more and items else None)
 
 
 @router.get("/{job}/artifacts", name="jobs.artifacts", response_model=ArtifactPage)

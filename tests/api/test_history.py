@@ -125,7 +125,7 @@ async def test_a_path_of_an_artifact_is_a_name_and_never_a_way(sqlite_world: Wor
 async def test_metrics_are_series_by_name(sqlite_world: World) -> None:
     world = sqlite_world
     job = (await world.submit())["id"]
-    world.run_files.points[job] = [
+    world.metrics.points[job] = [
         ProgressPoint(step=step, at=world.clock.now(), attempt=1, metrics={"loss": 1 / step, "accuracy": step / 100})
         for step in range(1, 101)
     ]

@@ -33,8 +33,8 @@ from tests.support.api_fakes import (
     FakeClusters,
     FakeDoctor,
     FakeLogs,
+    FakeMetrics,
     FakeOperator,
-    FakeRunFiles,
     FakeSessionStarter,
     FakeSnapshots,
 )
@@ -56,7 +56,7 @@ class World:
     blobs: FakeBlobs
     snapshots: FakeSnapshots
     logs: FakeLogs
-    run_files: FakeRunFiles
+    metrics: FakeMetrics
     keys: dict[str, str] = field(default_factory=dict)
 
     def key(self, tenant: str = "acme", role: Role = Role.ADMIN, projects: tuple[str, ...] = ()) -> str:
@@ -173,7 +173,7 @@ class World:
 
 def make_world(engine: Engine) -> World:
     clock, operator, clusters, blobs = Clock(), FakeOperator(), FakeClusters(), FakeBlobs()
-    snapshots, logs, run_files = FakeSnapshots(), FakeLogs(), FakeRunFiles()
+    snapshots, logs, metrics = FakeSnapshots(), FakeLogs(), FakeMetrics()
     deps = ApiDeps(
         engine=engine,
         operator=operator,
@@ -181,7 +181,7 @@ def make_world(engine: Engine) -> World:
         blobs=blobs,
         snapshots=snapshots,
         logs=logs,
-        run_files=run_files,
+        metrics=metrics,
         keys=Keys([b"k" * 32]),
         settings=SETTINGS,
         now=clock.now,
@@ -191,7 +191,7 @@ def make_world(engine: Engine) -> World:
         doctor=FakeDoctor(),
         payloads=StoredPayloads(Keys([b"p" * 32])),
     )
-    return World(engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, run_files)
+    return World(engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, metrics)
 
 
 async def _worker_metrics() -> str:

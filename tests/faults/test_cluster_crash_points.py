@@ -214,12 +214,20 @@ def rendered(served: Served, name: str, fired: Path) -> Played:
 
 
 def read(served: Served, name: str, fired: Path) -> Played:
-    """The logs of a job that waits for room are asked of the cluster, and empty."""
+    return _waiting(served, name, fired, "logs")
+
+
+def measured(served: Served, name: str, fired: Path) -> Played:
+    return _waiting(served, name, fired, "metrics")
+
+
+def _waiting(served: Served, name: str, fired: Path, what: str) -> Played:
+    """What a job that waits for room has written is asked of the cluster, and is nothing yet."""
     job = served.submit(name, resources={"gpus": 64})
     eventually(lambda: served.pods(job), 60, "its pod waits")
-    served.ask("jobs", "logs", name)
+    served.ask("jobs", what, name)
     wait_for(fired)
-    eventually(lambda: served.ask("jobs", "logs", name).returncode == 0, PATIENCE, "an answer")
+    eventually(lambda: served.ask("jobs", what, name).returncode == 0, PATIENCE, "an answer")
     served.cancel(job)
     return job, {1: 1}
 
@@ -284,6 +292,7 @@ SCENES: dict[str, Scene] = {
     "cluster-render": rendered,
     "cluster-compare": compared,
     "cluster-logs": read,
+    "cluster-metrics": measured,
     "node-cordon": cordoned,
     "node-uncordon": cordoned,
     "node-pods": drained,

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from definitions.progress import ProgressPoint
-from policies.progress import metric_names, parse_points, series, summarise
+from definitions.progress import MetricQuery, ProgressPoint
+from policies.progress import metric_names, parse_points, series, summarise, wanted_series
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -147,3 +147,29 @@ def test_a_thinned_series_is_real_points_in_order_with_both_ends(values: list[fl
     assert steps == sorted(set(steps))
     assert all(p.value == values[p.step] for p in thin)
     assert not values or (steps[0], steps[-1]) == (0, len(values) - 1)
+
+
+@pytest.mark.parametrize(
+    ("query", "room", "names", "more"),
+    [
+        ({}, None, "abcd", False),
+        ({"limit": 3}, None, "abc", True),
+        ({"after": "b"}, None, "cd", False),
+        ({"names": ("d", "a", "z")}, None, "ad", False),
+        ({}, 650, "abc", True),
+        ({}, 1, "a", True),
+    ],
+)
+def test_of_the_wanted_series_those_are_given_that_fit(
+    query: dict[str, object], room: int | None, names: str, more: bool
+) -> None:
+    points = [point(step, b=1, a=2, d=3, c=4) for step in range(2)]
+    wanted = MetricQuery.model_validate({"limit": 10, "points": 500, **query})
+    found = wanted_series(points, wanted, room)
+    assert ("".join(line.name for line in found.series), found.more) == (names, more)
+    assert all(len(line.points) == 2 for line in found.series)
+
+
+def test_names_that_nothing_can_send_on_are_left_out() -> None:
+    (found,) = parse_points(line(metrics={"\ud800": 1, "a\0b": 2, "": 3, "loss": 4}))
+    assert found.metrics == {"loss": 4}

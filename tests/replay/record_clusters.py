@@ -4,7 +4,7 @@ import asyncio
 import sys
 import tempfile
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -23,10 +23,14 @@ from definitions.cluster_calls import (
     ClusterCall,
     CompareAsk,
     LogsAsk,
+    MetricsAsk,
     NodeOrder,
     NodeVerb,
+    RankLogsAsk,
+    RankPlace,
     RenderAsk,
 )
+from definitions.progress import MetricQuery
 from tests.support.polling import eventually_async
 from tests.support.scripted_cluster import ScriptedCluster, pod, runtime_with_log
 from tests.support.temporal import running_temporal
@@ -43,6 +47,8 @@ ASKS: dict[str, Ask] = {
     "render": RenderAsk(launch=LAUNCH),
     "compare": CompareAsk(ref=REF),
     "logs": LogsAsk(ref=REF, rank=0),
+    "rank-logs": RankLogsAsk(ref=REF, ranks=tuple(RankPlace(rank=rank) for rank in range(2))),
+    "metrics": MetricsAsk(ref=REF, query=MetricQuery(limit=100, points=500)),
 }
 # A drain that meets a disruption budget, and whose second pod leaves by itself.
 DRAINED = ScriptedCluster(pods_there=[(pod("a"), pod("b", leaving=True)), (pod("a"),), ()], budget=1)
@@ -59,8 +65,12 @@ def order(verb: NodeVerb, cluster: str, reason: str = "new kernel") -> NodeOrder
 
 
 @asynccontextmanager
-async def served(client: Client, cluster: ScriptedCluster, name: str, lines: int = 3) -> AsyncIterator[str]:
-    """Workers of the control queue and of a cluster's; yields the control queue."""
+async def served(
+    client: Client, cluster: ScriptedCluster, name: str, lines: int = 3, without: Sequence[str] = ()
+) -> AsyncIterator[str]:
+    """Workers of the control queue and of a cluster's; yields the control queue. `without`: activities that the
+    cluster's worker does not know.
+    """
     queue = f"control-{name}"
     calls, nodes = ClusterCalls(cluster, runtime_with_log(lines)), NodeActivities(cluster)
     activities: list[Any] = [
@@ -68,11 +78,14 @@ async def served(client: Client, cluster: ScriptedCluster, name: str, lines: int
         calls.render_objects,
         calls.compare_objects,
         calls.read_live_logs,
+        calls.read_rank_logs,
+        calls.read_metrics,
         nodes.cordon_node,
         nodes.uncordon_node,
         nodes.pods_on_node,
         nodes.evict_pod,
     ]
+    activities = [each for each in activities if each.__name__ not in without]
     workflows = [ClusterCallWorkflow, NodeWorkflow]
     with ThreadPoolExecutor(4) as threads:
         async with (

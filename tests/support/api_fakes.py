@@ -7,16 +7,17 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
 
-from api.ports import KeptSnapshot, Line
+from api.ports import KeptSnapshot, RanksRead
 from definitions.api_system import Finding, FindingStatus
 from definitions.attempt import AttemptRef
-from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder
+from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder, RankPlace
 from definitions.errors import PerdureError
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
-from definitions.progress import ProgressPoint
+from definitions.progress import MetricQuery, MetricsFound, ProgressPoint
 from definitions.session import SessionWork
 from definitions.states import Phase
+from policies.progress import wanted_series
 
 
 @dataclass
@@ -116,30 +117,28 @@ class FakeLogs:
     lines: dict[tuple[str, int, int], list[tuple[datetime, str]]] = field(default_factory=dict)
 
     def read(
-        self,
-        ref: AttemptRef,
-        rank: int,
-        *,
-        cursor: str | None = None,
-        limit: int = 1000,
-        tail: int | None = None,
-        since: datetime | None = None,
-    ) -> Sequence[Line]:
-        written = self.lines.get((ref.job, ref.number, rank), [])
+        self, ref: AttemptRef, places: Sequence[RankPlace], *, limit: int, since: datetime | None = None
+    ) -> RanksRead:
+        return RanksRead({place.rank: self._of_rank(ref, place, limit, since) for place in places})
+
+    def _of_rank(self, ref: AttemptRef, place: RankPlace, limit: int, since: datetime | None) -> list[FakeLine]:
+        written = self.lines.get((ref.job, ref.number, place.rank), [])
         numbered = [FakeLine(at, text, str(number + 1)) for number, (at, text) in enumerate(written)]
-        if cursor is not None:
-            numbered = numbered[int(cursor) :]
-        elif tail is not None:
-            numbered = numbered[-tail:]
+        if place.cursor is not None:
+            numbered = numbered[int(place.cursor) :]
+        elif place.tail is not None:
+            numbered = numbered[-place.tail :]
         return [line for line in numbered if since is None or line.at >= since][:limit]
 
 
 @dataclass
-class FakeRunFiles:
+class FakeMetrics:
+    """Points by job."""
+
     points: dict[str, list[ProgressPoint]] = field(default_factory=dict)
 
-    def progress(self, tenant: str, project: str, job: str) -> Sequence[ProgressPoint]:
-        return self.points.get(job, [])
+    def series(self, tenant: str, project: str, job: str, query: MetricQuery) -> MetricsFound:
+        return wanted_series(self.points.get(job, []), query)
 
 
 class FakeDoctor:

@@ -8,6 +8,7 @@ from activities.ports import LogLine, PortError, Runtime
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterReport, NodeView
 from definitions.cluster_calls import NodePod, ObjectChange
+from definitions.progress import ProgressPoint
 
 NOW = datetime(2026, 11, 29, 12, 0, tzinfo=UTC)
 
@@ -64,19 +65,31 @@ class ScriptedCluster:
 
 
 class ScriptedLog:
-    """A runtime of which only the log of rank 0 can be read: `lines` lines, a second apart."""
+    """A runtime of which only what ranks wrote can be read: of each, `lines` lines and points, a second apart.
 
-    def __init__(self, lines: int) -> None:
+    `text`: what follows the number of each line. `reads`: how often it was asked for lines.
+    """
+
+    def __init__(self, lines: int, text: str = "") -> None:
         self._lines = lines
+        self._text = text
+        self.reads = 0
+
+    def progress(self, ref: AttemptRef) -> list[ProgressPoint]:
+        return [
+            ProgressPoint(step=number, at=NOW + timedelta(seconds=number), attempt=ref.number, metrics={"loss": number})
+            for number in range(self._lines)
+        ]
 
     def read_logs(self, ref: AttemptRef, rank: int, *, cursor: str | None, limit: int) -> list[LogLine]:
+        self.reads += 1
         first = int(cursor or 0)
         return [
             LogLine(
                 attempt=ref.number,
                 rank=rank,
                 at=NOW + timedelta(seconds=number),
-                text=f"line {number}",
+                text=f"line {number}{self._text}",
                 cursor=str(number + 1),
             )
             for number in range(first, min(first + limit, self._lines))

@@ -1,7 +1,6 @@
 """The activities' parts, as the API sees them."""
 
 import io
-import json
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -13,7 +12,7 @@ from activities.adapters.objects_folder import FolderObjects
 from definitions.errors import PerdureError
 from definitions.snapshot import SnapshotLimits
 from tests.support.ports import free_port
-from workers.api_adapters import LocalRunFiles, StoredBlobs, StoredSnapshots, WorkerMetrics
+from workers.api_adapters import StoredBlobs, StoredSnapshots, WorkerMetrics
 
 
 @pytest.fixture
@@ -53,18 +52,6 @@ def test_an_upload_that_is_no_snapshot_is_refused_and_nothing_is_kept(objects: F
     with pytest.raises(PerdureError, match=r"PD-34\d\d"):
         snapshots.keep("default", "default", "0" * 64, io.BytesIO(b"no archive"))
     assert objects.list("default/") == []
-
-
-def test_progress_is_read_from_the_run_folder_of_the_job(tmp_path: Path) -> None:
-    folder = tmp_path / "default" / "vision" / "job-1" / "run"
-    folder.mkdir(parents=True)
-    line = {"step": 7, "time": "2026-01-01T00:00:00Z", "attempt": 1, "rank": 0, "metrics": {"loss": 0.5}}
-    (folder / "progress.jsonl").write_text(json.dumps(line) + "\n")
-    files = LocalRunFiles(tmp_path)
-    assert [(point.step, point.metrics) for point in files.progress("default", "vision", "job-1")] == [
-        (7, {"loss": 0.5})
-    ]
-    assert list(files.progress("default", "vision", "job-2")) == []
 
 
 async def test_the_workers_numbers_are_passed_on_and_nothing_while_it_is_away(metrics_port: int) -> None:

@@ -18,6 +18,7 @@ from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod_logs import PodLogs
 from activities.adapters.kubernetes.proving import Prover
+from activities.adapters.kubernetes.reporting import Reports
 from activities.adapters.kubernetes.requests import Requests
 from activities.adapters.kubernetes.sessions import Sessions
 from activities.adapters.kubernetes.tracking import Tracker
@@ -34,6 +35,7 @@ from definitions.attempt import (
     StopRequest,
 )
 from definitions.cluster import ClusterSettings
+from definitions.progress import ProgressPoint
 from definitions.session import Exec
 
 
@@ -66,6 +68,7 @@ class KubernetesRuntime:
         prover = Prover(self._pictures, self._markers, now)
         self._observer = Observer(client, self._pictures, prover, self._markers, self._logs, settings, now)
         self._requests = Requests(client, self._pictures, self._markers, self._observer, now)
+        self._reports = Reports(client, self._pictures, self._markers, self._logs, objects)
         self._sessions = Sessions(client, self._pictures, self._observer)
         self._launcher = Launcher(client, self._tracker, self._markers, settings, secrets, objects, now)
         self._collector = Collector(
@@ -172,6 +175,10 @@ class KubernetesRuntime:
     def look(self, ref: AttemptRef) -> RunLook | None:
         with _port_errors():
             return self._requests.look(ref)
+
+    def progress(self, ref: AttemptRef) -> list[ProgressPoint]:
+        with _port_errors():
+            return self._reports.points(ref)
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from activities.adapters.local.watcher import Watcher
 from activities.checkpoints import judge, remove
 from activities.digests import DigestCache
 from activities.ports import ByteStream, LogLine, ObjectStore, PortError, RunLook, SecretValues
+from activities.progress import read_progress
 from activities.run_look import look
 from definitions.attempt import (
     AttemptLaunch,
@@ -27,6 +28,7 @@ from definitions.attempt import (
     Collected,
     StopRequest,
 )
+from definitions.progress import ProgressPoint
 from definitions.session import Exec
 
 
@@ -110,6 +112,9 @@ class LocalRuntime:
     def look(self, ref: AttemptRef) -> RunLook | None:
         folder = self.run_folder(ref)
         return None if folder is None else look(folder)
+
+    def progress(self, ref: AttemptRef) -> list[ProgressPoint]:
+        return read_progress(self._layout.run_folder(ref))
 
 
 @contextmanager

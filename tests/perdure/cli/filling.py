@@ -28,7 +28,7 @@ def fill(live: Live) -> str:
     world.checkpoint(job, 200, complete=False)
     world.tell(job, 1, "all 1 ranks started")
     world.logs.lines[(job, 1, 0)] = [(now + timedelta(seconds=n), f"line {n}") for n in range(5)]
-    world.run_files.points[job] = [
+    world.metrics.points[job] = [
         ProgressPoint(step=step, at=now + timedelta(seconds=step), attempt=1, rank=0, metrics={"loss": 1 / (step + 1)})
         for step in range(20)
     ]

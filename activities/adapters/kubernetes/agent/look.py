@@ -12,22 +12,27 @@ TAIL = 256 * 1024  # bytes of the progress file
 PROGRESS_FILE, CHECKPOINT_FOLDER = "progress.jsonl", "checkpoints"
 
 
+def progress(run: str, most: int) -> str:
+    """The last `most` bytes of the progress file, from a line's beginning on."""
+    return _tail(f"{run}/{PROGRESS_FILE}", most)
+
+
 def look(run: str) -> dict[str, Any]:
     """The fields of `RunLook`. Never fails for what is missing: a job that has written nothing has nothing to show."""
-    return {"progress": _tail(f"{run}/{PROGRESS_FILE}"), "checkpoints": _checkpoints(f"{run}/{CHECKPOINT_FOLDER}")}
+    return {"progress": progress(run, TAIL), "checkpoints": _checkpoints(f"{run}/{CHECKPOINT_FOLDER}")}
 
 
-def _tail(path: str) -> str:
+def _tail(path: str, most: int) -> str:
     """The end of the file, from a line's beginning on."""
     try:
         # What lies there is the job's own work: a named pipe would make us wait.
         with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
             size = file.seek(0, os.SEEK_END)
-            file.seek(max(0, size - TAIL))
-            content = file.read(TAIL)
+            file.seek(max(0, size - most))
+            content = file.read(most)
     except OSError:
         return ""
-    return (content if size <= TAIL else content.partition(b"\n")[2]).decode(errors="replace")
+    return (content if size <= most else content.partition(b"\n")[2]).decode(errors="replace")
 
 
 def _checkpoints(folder: str) -> list[tuple[str, int]]:

@@ -6,7 +6,7 @@ import json
 import time
 
 from .beside import asking, checkpointing, files, gate, identity, rank, receipt
-from .look import look
+from .look import look, progress
 from .places import Places
 
 TYPE_CHECKING = False
@@ -60,6 +60,10 @@ def _look(places: Places, _pod: dict[str, Any], _asked: dict[str, Any]) -> tuple
     return look(places.run), True
 
 
+def _progress(places: Places, _pod: dict[str, Any], asked: dict[str, Any]) -> tuple[dict[str, Any], bool]:
+    return {"progress": progress(places.run, int(asked["most"]))}, True
+
+
 def _ready(places: Places, pod: dict[str, Any], _asked: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """Whether every rank here runs past the gate, and is ready where readiness is asked about."""
     made = gate.decision(places.attempt)
@@ -68,7 +72,7 @@ def _ready(places: Places, pod: dict[str, Any], _asked: dict[str, Any]) -> tuple
     return {"ranks": ranks}, all(one["state"] == "running" and one["ready"] for one in ranks)
 
 
-QUESTIONS = {"stop": _stop, "control": _control, "look": _look, "ready": _ready}
+QUESTIONS = {"stop": _stop, "control": _control, "look": _look, "progress": _progress, "ready": _ready}
 
 
 def _only_first(pod: dict[str, Any]) -> None:

@@ -57,6 +57,11 @@ def ask_look() -> tuple[str, ...]:
     return _ask({"do": "look"})
 
 
+def ask_progress(most: int) -> tuple[str, ...]:
+    """The last `most` bytes of the progress file. The answer is a `RunLook` without checkpoints."""
+    return _ask({"do": "progress", "most": most})
+
+
 def ask_ready() -> tuple[str, ...]:
     """Ends with 0 once every rank of the pod runs past the gate (and, of a service, is ready): a startup and readiness
     probe. Prints a JSON object per rank: rank, state, ready, restarts."""

@@ -19,9 +19,9 @@ from activities.artifacts import ArtifactLimits, KeptArtifacts, keep
 from activities.checkpoints import judge, remove
 from activities.digests import open_regular
 from activities.ports import PortError
-from activities.progress import read_progress
+from activities.progress import keep_run_progress, read_progress
 from definitions.attempt import AttemptLaunch, RankEvidence
-from definitions.object_keys import artifact_key, log_prefix
+from definitions.object_keys import artifact_key, log_prefix, progress_key
 from policies.progress import summarise
 
 INPUT_FILE = "keeper.json"
@@ -53,6 +53,9 @@ def _collect(places: Places, asked: KeeperInput) -> KeeperOutcome:
     with contextlib.closing(GrantedUploads(asked.upload)) as store:
         log_bytes = sum(_keep_log(places, launch, rank, store) for rank in range(launch.ranks))
         kept = _keep_artifacts(launch, run, store)
+        if run is not None:
+            ref = launch.ref
+            keep_run_progress(store, progress_key(ref.tenant, ref.project, ref.job, None), run)
     points = read_progress(run) if run is not None else []
     progress = summarise([point for point in points if point.attempt == launch.ref.number])
     _remove_older_logs(places, launch)

@@ -19,7 +19,7 @@ from activities.adapters.kubernetes.pod.tasks import KeeperInput, KeeperOutcome,
 from activities.adapters.kubernetes.pod.uploads import GrantedUploads
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
-from definitions.object_keys import artifact_key, job_prefix, log_prefix
+from definitions.object_keys import artifact_key, job_prefix, log_prefix, progress_key
 from tests.activities.kubernetes.agent.bucket import Bucket, running_bucket
 from tests.activities.kubernetes.agent.world import launch_of, python
 from tests.support import checkpoints
@@ -87,6 +87,11 @@ def artifact_of(launch: AttemptLaunch, path: str) -> str:
     return artifact_key(ref.tenant, ref.project, ref.job, ref.number, path)
 
 
+def progress_of(launch: AttemptLaunch) -> str:
+    ref = launch.ref
+    return progress_key(ref.tenant, ref.project, ref.job, None)
+
+
 def test_logs_artifacts_checkpoints_progress_and_receipts_are_kept(volume: Volume, bucket: Bucket) -> None:
     volume.fill()
     found = volume.ask(Task.COLLECT, bucket)
@@ -103,6 +108,7 @@ def test_logs_artifacts_checkpoints_progress_and_receipts_are_kept(volume: Volum
         logs_of(volume.launch, 0) + "000001.log": LINE,
         logs_of(volume.launch, 1) + "000001.log": LINE * 2,
         artifact_of(volume.launch, "models/best.bin"): b"model",
+        progress_of(volume.launch): volume.run.joinpath("progress.jsonl").read_bytes(),
     }
     assert volume.ask(Task.COLLECT, bucket) == found
 
