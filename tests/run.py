@@ -1,8 +1,9 @@
 """Runs every test in groups: `python -m tests.run [GROUP ...]`. What `make test` calls.
 
-Groups that kill processes or load the machine run alone, one test at a time; the fast rest shares two processes. Those
-that mostly wait for a cluster run beside each other. Every test belongs to exactly one group, all groups run even when
-one fails, and a group without tests is a failure, so nothing drops out unseen. The closing line adds the groups up.
+Groups that load the machine run alone, one test at a time; others share two processes, and those that mostly wait for a
+cluster run beside each other. Every test belongs to exactly one group, all groups run even when one fails, and a group
+without tests is a failure, so nothing drops out unseen; nor does a file that a test leaves in the checkout. The closing
+lines name what failed and add the groups up.
 """
 
 import json
@@ -11,14 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 from tests.plugin_tally import FILE
 
 HEARTBEAT_SECONDS = 30
-FAST_PROCESSES = 2
+PROCESSES = {"fast": 2, "faults": 2, "mutants": 2}  # of the groups whose tests may run at the same time
 ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
 BESIDE = (("kube", "production"), ("pods",))  # lanes that run at the same time, each its groups one after another
 
@@ -32,8 +33,14 @@ def main(wanted: list[str]) -> int:
         return 2
     with tempfile.TemporaryDirectory(prefix="perdure-tally-") as folder:
         tally = Path(folder, "tally")
+        before = _litter()
         red = [name for name, status in _all(wanted or list(known), known, tally).items() if status != 0]
-        counts = total(tally)
+        counts, failed, left = total(tally), failures(tally), sorted(_litter() - before)
+    for test, reason in failed:
+        print(f"failed: {test}: {reason}")
+    if left:
+        print(f"tests left in the checkout: {', '.join(left)}")
+        red.append("litter")
     if red:
         print(f"red groups: {', '.join(red)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
@@ -62,21 +69,41 @@ def _all(wanted: list[str], known: dict[str, list[str]], tally: Path) -> dict[st
 
 def groups() -> dict[str, list[str]]:
     """pytest arguments by group; a test with several markers belongs to the last of its groups in `ALONE`."""
-    found = {"fast": ["-n", str(FAST_PROCESSES), "-m", f"not ({' or '.join(ALONE)})"]}
+    found = {"fast": ["-m", f"not ({' or '.join(ALONE)})"]}
     for position, name in enumerate(ALONE):
         later = "".join(f" and not {other}" for other in ALONE[position + 1 :])
         found[name] = ["-m", f"{name}{later}"]
-    return found
+    return {name: [*_processes(name), *arguments] for name, arguments in found.items()}
 
 
 def total(tally: Path) -> dict[str, int]:
     """Passed, failed and skipped tests of all groups that wrote into this file."""
-    lines: Iterable[str] = tally.read_text().splitlines() if tally.exists() else []
     counts = {"passed": 0, "failed": 0, "skipped": 0}
-    for line in lines:
-        for outcome, number in json.loads(line).items():
-            counts[outcome] += number
+    for line in _lines(tally):
+        for outcome in counts:
+            counts[outcome] += line[outcome]
     return counts
+
+
+def failures(tally: Path) -> list[tuple[str, str]]:
+    """Name and reason of each test that failed, in the order of the groups' ends."""
+    return [(test, reason) for line in _lines(tally) for test, reason in line["failures"]]
+
+
+def _lines(tally: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in tally.read_text().splitlines()] if tally.exists() else []
+
+
+def _processes(name: str) -> list[str]:
+    return ["-n", str(PROCESSES[name])] if name in PROCESSES else []
+
+
+def _litter() -> set[str]:
+    """What stands in the checkout without being of it. In CI alone: elsewhere somebody may be at work."""
+    if os.environ.get("CI") != "true":
+        return set()
+    command = ["git", "status", "--porcelain", "--untracked-files=all"]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
 def _run(name: str, arguments: list[str], tally: Path, *, quiet: bool = False) -> int:
