@@ -49,20 +49,9 @@ def test_the_groups_are_added_up(tmp_path: Path) -> None:
 def test_a_failure_is_told_with_the_first_line_of_its_reason(tmp_path: Path) -> None:
     test, tally = tmp_path / "test_it.py", tmp_path / "tally"
     test.write_text("def test_it() -> None:\n    assert 1 == 2, 'one is not two'\n\n\ndef test_so() -> None: ...\n")
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "-q",
-        "-p",
-        "no:xdist",
-        "-p",
-        "tests.plugin_tally",
-        "-c",
-        "/dev/null",
-        test,
-    ]
-    subprocess.run(command, env={**os.environ, FILE: str(tally)}, cwd=ROOT, capture_output=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:xdist", "-p", "tests.plugin_tally", "-c", "/dev/null"]
+    environment = {**os.environ, FILE: str(tally)}
+    subprocess.run([*command, str(test)], env=environment, cwd=ROOT, capture_output=True, check=False)
     assert total(tally) == {"passed": 1, "failed": 1, "skipped": 0}
     ((name, reason),) = failures(tally)
     assert name.endswith("test_it.py::test_it")
