@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from activities.adapters.kubernetes.agent.look import MARK, SEPARATOR
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.errors import KubeError
 from activities.adapters.kubernetes.facts import pod_index
@@ -21,14 +22,17 @@ from activities.adapters.kubernetes.tracking import Attempt
 from activities.adapters.local.logs import TIMES, ObjectFiles, Place, parse_cursor, read_files, time_cursor
 from activities.adapters.local.shim.logfile import LAST_LINES
 from activities.ports import LogLine, ObjectStore, PortError
+from activities.progress import WHOLE, keep_progress
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef
-from definitions.object_keys import log_prefix
+from definitions.object_keys import log_prefix, progress_key
 
 WITHIN = timedelta(seconds=30)
 LINE_LENGTH = 500  # characters of a last line
-TAIL = 40  # lines asked for per rank that shares its pod with others
+TAIL = 40  # lines asked for per rank, beside whose own there may be others
 KEPT_LINES = 16  # ranks whose kept logs are looked at for their last lines
 FILE_SIZE = 16 * 1024**2  # bytes of one kept file
+REPORTS = -1  # in place of a rank: what the agent says of the progress file
+LEAST_REPORTS = 16 * 1024  # bytes of each pod, however many there are
 NOT_BEGUN = ("is waiting to start", "PodInitializing", "is not available")  # a kubelet's words for a log to come
 
 
@@ -53,7 +57,7 @@ class KeptLogs:
         self.last.setdefault(line.rank, deque(maxlen=LAST_LINES)).append(text)
 
     def last_lines(self) -> dict[int, tuple[str, ...]]:
-        return {rank: tuple(lines) for rank, lines in self.last.items()}
+        return {rank: tuple(lines) for rank, lines in self.last.items() if rank != REPORTS}
 
 
 class PodLogs:
@@ -83,7 +87,7 @@ class PodLogs:
     def last_lines(self, attempt: Attempt, launch: AttemptLaunch) -> dict[int, tuple[str, ...]]:
         """By rank, as far as pods are there and their nodes answer."""
         per_node = launch.processes_per_node
-        tail = LAST_LINES if per_node == 1 else TAIL * per_node
+        tail = TAIL * per_node
         found = KeptLogs()
         for each in attempt.living:
             with contextlib.suppress(PortError):
@@ -96,7 +100,8 @@ class PodLogs:
 
         Safe to repeat: keys are deterministic, and an ended pod's log stays the same.
         """
-        kept = KeptLogs()
+        kept, ref = KeptLogs(), launch.ref
+        reports: list[bytes] = []
         there = {pod_index(each.pod) for each in attempt.living}
         for node in range(launch.nodes):
             if node not in there:
@@ -104,10 +109,16 @@ class PodLogs:
         for each in attempt.living:
             name = each.pod["metadata"]["name"]
             try:
-                self._keep(name, launch.ref, kept)
+                reports.append(self._keep(name, ref, kept)[-max(WHOLE // launch.nodes, LEAST_REPORTS) :])
             except PortError as error:
                 kept.problems.append(f"the log of pod {name} cannot be read: {error}")
+        key = progress_key(ref.tenant, ref.project, ref.job, ref.number)
+        keep_progress(self._objects, key, b"".join(reports))
         return kept
+
+    def reports(self, pod: str) -> bytes:
+        """Lines of the progress file of a pod that has a run folder of its own, as far as its log holds them."""
+        return b"".join(_report(line) for line in self._lines(pod) if line.rank == REPORTS)
 
     def with_kept_lines(self, seen: AttemptObservation) -> AttemptObservation:
         """The observation with last lines from the kept logs, for the first ranks that failed without telling any."""
@@ -119,16 +130,22 @@ class PodLogs:
         lines = read_files(files, ref, rank, cursor=None, limit=LAST_LINES, tail=LAST_LINES)
         return tuple(line.text[:LINE_LENGTH] for line in lines)
 
-    def _keep(self, pod: str, ref: AttemptRef, kept: KeptLogs) -> None:
+    def _keep(self, pod: str, ref: AttemptRef, kept: KeptLogs) -> bytes:
+        """Returns the lines of its progress file."""
+        reports: list[bytes] = []
         files: dict[int, io.BytesIO] = {}
         numbers: Counter[int] = Counter()
         for line in self._lines(pod, begun=True):
+            if line.rank == REPORTS:
+                reports.append(_report(line))
+                continue
             kept.add(line)
             file = files.setdefault(line.rank, io.BytesIO())
             file.write(line.stamp + b" " + line.text + b"\n")
             if file.tell() >= FILE_SIZE:
                 kept.bytes += self._put(ref, line.rank, numbers, files.pop(line.rank))
         kept.bytes += sum(self._put(ref, rank, numbers, file) for rank, file in files.items())
+        return b"".join(reports)
 
     def _put(self, ref: AttemptRef, rank: int, numbers: Counter[int], file: io.BytesIO) -> int:
         numbers[rank] += 1
@@ -183,9 +200,16 @@ def _parse(line: bytes) -> Line | None:
     """None for what the agent did not write in this form."""
     stamp, _, rest = line.partition(b" ")
     rank, separator, text = rest.partition(b" ")
-    if not separator or not rank.isdigit() or not stamp.endswith(b"Z"):
+    if not separator or not stamp.endswith(b"Z"):
         return None
-    return Line(_stamp(stamp), int(rank), text)
+    if rank == MARK:
+        return Line(_stamp(stamp), REPORTS, text)
+    return Line(_stamp(stamp), int(rank), text) if rank.isdigit() else None
+
+
+def _report(line: Line) -> bytes:
+    """As it stood in the progress file."""
+    return line.text.replace(SEPARATOR, b"\n") + b"\n"
 
 
 def _stamp(text: bytes) -> bytes:

@@ -11,7 +11,7 @@ from activities.adapters.kubernetes.markers import Markers
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.picture import Pictures
 from activities.adapters.kubernetes.pod import commands
-from activities.adapters.kubernetes.pod_logs import PodLogs
+from activities.adapters.kubernetes.pod_logs import LEAST_REPORTS, PodLogs
 from activities.adapters.kubernetes.tracking import Attempt
 from activities.ports import ObjectStore, PortError
 from activities.progress import WHOLE, kept_progress
@@ -22,7 +22,6 @@ from policies.progress import parse_points
 
 WITHIN = timedelta(seconds=20)
 TOGETHER = 16  # pods that are asked at a time
-LEAST = 16 * 1024  # bytes of each pod, however many there are
 logger = logging.getLogger(__name__)
 
 
@@ -54,10 +53,13 @@ class Reports:
             return kept
 
     def _live(self, attempt: Attempt) -> list[ProgressPoint]:
-        running = _running(attempt)
         opened = self._markers.opened(attempt.ref)
-        asked = running[:1] if opened is not None and opened.claim is not None else running
-        most = max(WHOLE // max(len(asked), 1), LEAST)
+        if opened is None:
+            return []
+        shared = opened.claim is not None
+        begun = [each.pod for each in attempt.living if main_state(each.pod) is not ContainerState.WAITING]
+        asked = _running(attempt)[:1] if shared else begun
+        most = max(WHOLE // max(len(asked), 1), LEAST_REPORTS)
         with ThreadPoolExecutor(TOGETHER, "reports") as threads:
             answers = list(threads.map(lambda pod: self._of_pod(pod, most), asked))
         heard = [answer for answer in answers if not isinstance(answer, PortError)]
@@ -69,8 +71,10 @@ class Reports:
         return [point for points in heard for point in points]
 
     def _of_pod(self, pod: Object, most: int) -> list[ProgressPoint] | PortError:
-        """An agent of an earlier version knows the shorter question alone."""
+        """Of one that has ended, from its log. An agent of an earlier version knows the shorter question alone."""
         try:
+            if main_state(pod) is not ContainerState.RUNNING:
+                return parse_points(self._logs.reports(pod["metadata"]["name"])[-most:])
             answer = self._ask(pod, commands.ask_progress(most)) or self._ask(pod, commands.ask_look())
             return parse_points(commands.parse_look(answer or "").progress.encode())
         except PortError as error:

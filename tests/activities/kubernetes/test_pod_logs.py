@@ -1,6 +1,7 @@
 """Places in a pod's log: pages, ranks, rotation, and reading on in the kept files."""
 
 import io
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,8 +12,10 @@ from activities.adapters.kubernetes.pod_logs import PodLogs
 from activities.adapters.kubernetes.tracking import Attempt, SeenPod
 from activities.adapters.objects_folder import FolderObjects
 from activities.ports import LogLine, PortError
+from activities.progress import kept_progress
 from definitions.attempt import AttemptLaunch
 from definitions.object_keys import log_prefix
+from policies.progress import parse_points
 from tests.activities.runtime_world import launch_of
 from tests.support.jobs import NOW
 
@@ -83,6 +86,23 @@ def logs(pods: Pods, objects: FolderObjects) -> PodLogs:
 
 def texts(lines: list[LogLine]) -> list[str]:
     return [line.text for line in lines]
+
+
+def test_what_ranks_reported_is_kept_beside_their_logs_and_is_no_line_of_any(
+    logs: PodLogs, pods: Pods, objects: FolderObjects, launch: AttemptLaunch, attempt: Attempt
+) -> None:
+    points = [json.dumps({"step": n, "time": "2026-01-01T00:00:00Z", "metrics": {"loss": n}}) for n in range(3)]
+    for some in (points[:2], points[2:]):
+        pods.log += f"2026-01-01T00:00:03.000000Z + {chr(31).join(some)}\n".encode()
+    ref = launch.ref
+    read = logs.reports("p")
+    kept = logs.keep(attempt, launch)
+    assert [point.step for point in parse_points(read)] == [0, 1, 2]
+    found = kept_progress(objects, ref.tenant, ref.project, ref.job)
+    assert [(point.step, point.metrics) for point in found] == [(n, {"loss": n}) for n in range(3)]
+    assert kept.last_lines() == {0: ("one", "two", "", "four", "five"), 1: ("of the other",)}
+    assert logs.last_lines(attempt, launch) == kept.last_lines()
+    assert texts(logs.read(ref, 0, attempt, 2, None, 10)) == ["one", "two", "", "four", "five"]
 
 
 def test_lines_of_one_rank_come_in_pages_of_any_size(logs: PodLogs, launch: AttemptLaunch, attempt: Attempt) -> None:

@@ -16,6 +16,7 @@ from .beside import files, logfile
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .beside import spec
+    from .reports import Reports
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.05, 0.5  # seconds between two looks while nothing is written
 BLOCK = 256 * 1024
@@ -25,7 +26,8 @@ FRACTION = 26  # where a stamp's microseconds end
 class Echo:
     """Writes in a thread of its own: whoever reads the output may be slow, and nothing else may wait for that."""
 
-    def __init__(self, specs: list[spec.Spec], output: int = 1) -> None:
+    def __init__(self, specs: list[spec.Spec], reports: Reports | None = None, output: int = 1) -> None:
+        self._reports = reports
         self._logs = [Tail(one.log_folder, one.rank) for one in specs]
         self._own: list[bytes] = []
         self._output = output
@@ -51,6 +53,8 @@ class Echo:
             ending = self._ending.is_set()  # asked first: what is written before that is found afterwards
             own, self._own = self._own, []
             parts = [*own, *(log.read() for log in self._logs)]
+            if self._reports is not None:
+                parts.append(self._reports.read(ending=ending))
             if not all(self._write(part) for part in parts):
                 return
             if any(parts):

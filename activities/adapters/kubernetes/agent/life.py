@@ -16,6 +16,7 @@ from .echo import Echo
 from .folder import Folder
 from .gang import Alone, Leader, Member, join
 from .places import TERMINATION_LOG
+from .reports import Reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ class Life:
     def __init__(self, pod: podspec.Pod) -> None:
         self._pod = pod
         self._folder = Folder(pod)
-        self._echo = Echo(pod.specs)
+        self._echo = Echo(pod.specs, None if pod.shared else Reports(pod.places.run, pod.specs))
         self._told_to_end = False
         self._leaving = False
         self._adopt_at = 0.0

@@ -10,6 +10,8 @@ if TYPE_CHECKING:
 
 TAIL = 256 * 1024  # bytes of the progress file
 PROGRESS_FILE, CHECKPOINT_FOLDER = "progress.jsonl", "checkpoints"
+MARK = b"+"  # in place of a rank, before lines of the progress file in a container's output
+SEPARATOR = b"\x1f"  # between them; JSON spells it otherwise
 
 
 def progress(run: str, most: int) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from activities.adapters.kubernetes.pod.commands import parse_look
 from definitions.attempt import OomEvidence, RankState, Readiness, RestartRule, SecretFile, SecretRef, Workdir
 from definitions.pod_needs import PodNeeds
 from definitions.states import Mode
@@ -65,6 +66,36 @@ def test_the_output_says_every_line_of_every_log_once(gang: MakeGang) -> None:
         echoed = [line for line in made.pods[0].output() if line.split(" ", 2)[1] == str(rank)]
         assert [f"{line[:26]}000Z {rank} {line[28:]}" for line in logged] == echoed
         assert len(echoed) == 3001
+
+
+@pytest.mark.parametrize("shared", [True, False], ids=["kept on a volume", "gone with the pod"])
+def test_the_output_says_what_ranks_report_where_the_run_folder_goes_with_the_pod(
+    gang: MakeGang, *, shared: bool
+) -> None:
+    code = """
+for number in range(3000):
+    point = {'step': number, 'time': '2026-01-01T00:00:00Z', 'rank': int(rank), 'metrics': {'loss': 0.5}}
+    open(run + '/progress.jsonl', 'a').write(json.dumps(point) + '\\n')
+open(run + '/progress.jsonl', 'a').write('no point ' + os.environ['KEY'] + '\\n{"step": "' + os.environ['KEY'])
+"""
+    asked = launch_of(python(code), env={"KEY": SecretRef(secret="api")})
+    made = gang(asked, shared=shared, secrets={"api": SECRET}).start()
+    pod = made.pods[0]
+    assert made.wait() == [0]
+    said = [line for text in pod.texts("+") for line in text.split("\x1f")]
+    written = pod.run_file("progress.jsonl").read_text().splitlines()
+    assert said == ([] if shared else [*written[:3000], '{"step": "***'])
+    assert len(pod.texts("+")) < 30
+
+
+def test_an_agent_tells_the_end_of_the_progress_file(gang: MakeGang) -> None:
+    code = "open(run + '/progress.jsonl', 'w').write('first\\nsecond\\nthird\\n')\nprint('begun')\ntime.sleep(600)"
+    made = gang(launch_of(python(code))).start()
+    pod = made.pods[0]
+    eventually(lambda: "begun" in pod.texts(0), LONG)
+    for most, lines in ((100, "first\nsecond\nthird\n"), (len("third\n") + 2, "third\n")):
+        status, answer = pod.ask(do="progress", most=most)
+        assert (status, parse_look(json.dumps(answer)).progress) == (0, lines)
 
 
 def test_values_of_secrets_reach_the_job_and_neither_its_output_nor_a_file_that_stays(gang: MakeGang) -> None:
