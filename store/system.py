@@ -12,14 +12,17 @@ from sqlalchemy.orm import Session
 
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
+from definitions.ids import new_id
 from definitions.states import FailureClass, Phase
 from store import checkpoints, events, snapshots
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
-from store.tables_clusters import ClusterRow
+from store.tables_clusters import ClusterRow, InstallationRow
 from store.tables_jobs import ArtifactRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow
-from store.upsert import changed
+from store.upsert import changed, insert_missing
+
+ONLY = 1  # the number of the one installation that a database has
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,15 @@ class JobCount:
     phase: Phase
     failure: FailureClass | None
     jobs: int
+
+
+def installation(session: Session, now: datetime) -> str:
+    """The id of the control plane that has this database, made when it is asked for first; of many racers one makes it.
+
+    A copy of the database has the same one: whoever runs a copy beside the original deletes the row first.
+    """
+    insert_missing(session, InstallationRow, [{"number": ONLY, "id": new_id(), "made_at": now}], ("number",))
+    return session.get_one(InstallationRow, ONLY).id
 
 
 def unacknowledged_starts(session: Session, limit: int, passing_over: Iterable[str] = ()) -> list[JobRow]:

@@ -2,7 +2,7 @@
 
 from store.base import Base
 from store.tables_access import IdempotencyRow, SecretRow, TokenRow
-from store.tables_clusters import ClusterRow, NodeRow
+from store.tables_clusters import ClusterRow, InstallationRow, NodeRow
 from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow, TemplateRow
 
@@ -15,6 +15,7 @@ __all__ = [
     "ClusterRow",
     "EventRow",
     "IdempotencyRow",
+    "InstallationRow",
     "JobRow",
     "NodeRow",
     "ScheduleRow",

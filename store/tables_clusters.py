@@ -23,6 +23,16 @@ class ClusterRow(Base):
     report: Mapped[Document | None]  # ClusterReport of the last check
 
 
+class InstallationRow(Base):
+    """The one row of the control plane that has this database: by its id, objects in a cluster say whose they are."""
+
+    __tablename__ = "installations"
+
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)  # 1
+    id: Mapped[str]
+    made_at: Mapped[datetime]
+
+
 class NodeRow(Base):
     """A node as its cluster's worker saw it last. The row goes with the node."""
 

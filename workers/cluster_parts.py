@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 from temporalio.client import Client
 
-from activities.adapters.kubernetes.janitor import Stray
+from activities.adapters.kubernetes.janitor import Janitor
 from activities.ports import ClusterInspector, ClusterOperator, Journal, ObjectStore, Runtime
 from store.tables import ClusterRow
 from workers import registry
@@ -19,7 +19,7 @@ from workers.registry import Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
 from workers.settings import Settings
-from workers.stray_sweeper import StraySweeper
+from workers.stray_sweeper import KEEPERS_EVERY, StraySweeper
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class ClusterParts:
     journal: Journal
     inspector: ClusterInspector
     operator: ClusterOperator
-    sweep_strays: Callable[[], Sequence[Stray]]
+    janitor: Janitor
 
     def queues(self) -> Sequence[Queue]:
         """What this process serves."""
@@ -51,7 +51,8 @@ class ClusterParts:
             Reporter(self.runtime, client).run,
             watcher.run,
             NodeReporter(self.engine, self.inspector, name).run,
-            StraySweeper(self.sweep_strays).run,
+            StraySweeper(self.janitor.sweep).run,
+            StraySweeper(self.janitor.sweep_keepers, KEEPERS_EVERY).run,
             NoticeWatcher(self.inspector, client, registry.CONTROL).run,
             Purger(self.engine, self.runtime, self.objects, name, period=self.settings.sweep).run,
         )

@@ -14,12 +14,16 @@ from activities.adapters.kubernetes.connection import Connection
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.inspecting import KubernetesInspector
 from activities.adapters.kubernetes.janitor import Janitor
+from activities.adapters.kubernetes.naming import INSTALLATION
 from activities.adapters.kubernetes.operating import KubernetesOperator
 from activities.adapters.kubernetes.runtime import KubernetesRuntime
 from activities.adapters.kubernetes.tracking import watched
 from activities.adapters.secrets import SqlSecrets
 from activities.job import utc_now
+from definitions.cluster import ClusterSettings
 from definitions.cluster_document import Cluster, settings_of
+from store import system
+from store.engine import transaction
 from store.sealing import load_keys
 from store.tables import ClusterRow
 from workers.api_adapters import refusals
@@ -35,7 +39,8 @@ log = logging.getLogger(__name__)
 @contextmanager
 def opened_kubernetes(settings: Settings, engine: Engine, row: ClusterRow) -> Iterator[ClusterParts]:
     """Raises PerdureError when there are no credentials for the cluster; one that is away is waited for."""
-    wanted = settings_of(Cluster.model_validate(row.document))
+    installation = transaction(engine, lambda session: system.installation(session, utc_now()))
+    wanted = _labelled(settings_of(Cluster.model_validate(row.document)), installation)
     if wanted.objects_url is not None:
         settings = settings.model_copy(update={"s3_pod_endpoint": wanted.objects_url})
     objects = open_objects(settings)
@@ -58,8 +63,13 @@ def opened_kubernetes(settings: Settings, engine: Engine, row: ClusterRow) -> It
             SqlJournal(engine),
             KubernetesInspector(row.name, client, informer, wanted, objects, utc_now),
             KubernetesOperator(client),
-            Janitor(client, objects, partial(is_known, engine), utc_now).sweep,
+            Janitor(client, objects, partial(is_known, engine), utc_now, installation=installation),
         )
     finally:
         informer.stop()
         client.close()
+
+
+def _labelled(settings: ClusterSettings, installation: str) -> ClusterSettings:
+    """With the label that says whose the objects are: another control plane may use the same namespace."""
+    return settings.model_copy(update={"labels": {**settings.labels, INSTALLATION: installation}})

@@ -243,9 +243,8 @@ def _look_at_what_is_left(field: Field, run: Run) -> None:
 
 
 def _nothing_is_left(auditor: ClusterAuditor, run: Run) -> None:
-    """Of its attempts. A worker that is killed amid a look at the checkpoints leaves the helper of that look, which is
-    the janitor's to find: nobody else can know that it belongs to nobody."""
-    eventually(lambda: all("-keep-" in each for each in auditor.strays(run.id)), MUCH, "nothing of an attempt is left")
+    """Of its attempts, nor of a look at the checkpoints in which a worker was killed: the next one ends its keeper."""
+    eventually(lambda: auditor.strays(run.id) == [], MUCH, "nothing of an attempt is left")
 
 
 def _log(field: Field, job: str, attempt: int, rank: int) -> list[str]:

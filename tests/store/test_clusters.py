@@ -8,6 +8,7 @@ import pytest
 from sqlalchemy import Engine
 
 from definitions.cluster import NodeView
+from definitions.ids import is_id
 from definitions.states import Phase
 from store import clusters, jobs, system
 from store.engine import reading, session, transaction
@@ -120,3 +121,16 @@ def test_a_list_of_jobs_can_be_of_one_cluster(engine: Engine) -> None:
     with reading(engine) as active:
         found = jobs.page(active, *HERE, jobs.JobFilter(cluster="north"), limit=10)
     assert [row.id for row in found.items] == [north.id]
+
+
+def test_an_installation_has_one_id_whoever_asks_first(engine: Engine) -> None:
+    gate = threading.Barrier(4)
+
+    def ask(_number: int) -> str:
+        gate.wait()
+        return transaction(engine, lambda active: system.installation(active, NOW))
+
+    with ThreadPoolExecutor(4) as pool:
+        (found,) = set(pool.map(ask, range(4)))
+    assert is_id(found)
+    assert transaction(engine, lambda active: system.installation(active, NOW)) == found

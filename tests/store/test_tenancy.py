@@ -19,7 +19,7 @@ OVER_ALL_TENANTS = "store.system"
 OF_THE_INSTALLATION = "store.clusters"  # what every tenant may read, and only the installation's admins change
 LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that is known
 OF_NO_TENANT = {"store.intake.found_cluster"}  # clusters are the installation's
-WITHOUT_TENANT = {"clusters", "nodes"}
+WITHOUT_TENANT = {"clusters", "nodes", "installations"}
 WITHOUT_PROJECT = {"tokens", "idempotency"}  # they belong to a principal, who may have many projects
 
 

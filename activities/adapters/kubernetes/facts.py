@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from activities.adapters.kubernetes.naming import INDEX
+from activities.adapters.kubernetes.naming import INDEX, KEEPER
 from activities.adapters.kubernetes.objects.pod import MAIN, PREPARE
 from definitions.pod import ContainerFacts, ContainerState, PodFacts
 
@@ -113,6 +113,13 @@ def main_state(pod: Object) -> ContainerState:
 
 def is_over(pod: Object) -> bool:
     return (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+
+
+def keeper_ended_at(pod: Object) -> datetime | None:
+    """When a keeper ended; None while it has not, or where nobody has seen when."""
+    status = pod.get("status") or {}
+    main = _container(status.get("containerStatuses"), KEEPER, {})
+    return main.ended_at if is_over(pod) and main is not None else None
 
 
 def _container(statuses: Any, name: str, waiting: Mapping[str, datetime]) -> ContainerFacts | None:

@@ -9,7 +9,7 @@ from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.facts import NodeFacts, Seen, is_over, pod_facts
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.kinds import Kind
-from activities.adapters.kubernetes.naming import KEEPER, TOKEN, keeper_name, label, object_name
+from activities.adapters.kubernetes.naming import KEEPER, ROLE, TOKEN, keeper_name, label, object_name
 from activities.adapters.kubernetes.objects.job import meta
 from activities.adapters.kubernetes.objects.keeper import keeper
 from activities.adapters.kubernetes.objects.storage import encode
@@ -22,19 +22,18 @@ from definitions.cluster import ClusterSettings
 from definitions.object_keys import job_prefix
 from definitions.pod_needs import PodNeeds
 from policies.pod_causes import holding
+from policies.pod_keepers import START_WITHIN, WORK_WITHIN
 
 PAUSE = 0.1
 ASK_UNTOLD = 2.0  # seconds after which the API is asked for a pod that the informer does not know
 ASK_EVERY = 30.0  # and for one that it knows, should it no longer hear of changes
-START_WITHIN = timedelta(minutes=10)  # for its place, its volume and its image
-WORK_WITHIN = timedelta(hours=1)
 GRANT_LASTING = timedelta(hours=2)
 LOG_WITHIN = timedelta(seconds=60)
 COLLECTING = "c"  # names the one keeper of an attempt that is collected, so that a repeat goes on with it
 
 
 class Keepers:
-    """Runs keeper pods, each to its end, and leaves none behind."""
+    """Runs keeper pods, each to its end, and leaves none behind; those of a worker that dies are the janitor's."""
 
     def __init__(
         self,
@@ -76,10 +75,11 @@ class Keepers:
     def _with_secret(
         self, ref: AttemptRef, needs: PodNeeds, name: str, wanted: KeeperInput, claim: str
     ) -> KeeperOutcome:
+        metadata = meta(name, self._settings, ref)
         body = {
             "apiVersion": Kind.SECRET.api_version,
             "kind": "Secret",
-            "metadata": meta(name, self._settings, ref),
+            "metadata": metadata | {"labels": metadata["labels"] | {ROLE: KEEPER}},
             "type": "Opaque",
             "data": {commands.KEEPER_KEY: encode(wanted.model_dump_json())},
         }

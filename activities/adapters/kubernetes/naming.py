@@ -16,6 +16,7 @@ from definitions.attempt import AttemptRef
 MANAGED_BY, MANAGER = "app.kubernetes.io/managed-by", "perdure"
 TENANT, PROJECT, JOB = "perdure.dev/tenant", "perdure.dev/project", "perdure.dev/job"
 ATTEMPT, TOKEN, ROLE = "perdure.dev/attempt", "perdure.dev/token", "perdure.dev/role"
+INSTALLATION = "perdure.dev/installation"  # the control plane that made it; none on what was made before there were ids
 REF = "perdure.dev/ref"  # annotation: the whole ref, since labels may hold digests of long names
 RANKS, KEEPER = "rank", "keeper"  # values of ROLE
 INDEX = "batch.kubernetes.io/job-completion-index"

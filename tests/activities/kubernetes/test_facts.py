@@ -11,6 +11,7 @@ from activities.adapters.kubernetes.facts import (
     NodeFacts,
     Seen,
     is_over,
+    keeper_ended_at,
     main_state,
     node_facts,
     pod_facts,
@@ -144,3 +145,14 @@ def _main_message(name: str) -> str:
     main = facts(name).main
     assert main is not None
     return main.message
+
+
+def test_a_keeper_has_ended_when_its_container_has_and_its_pod_says_so() -> None:
+    ended = {"name": "keeper", "state": {"terminated": {"exitCode": 0, "finishedAt": "2026-01-01T00:00:00Z"}}}
+    for phase, statuses, at in [
+        ("Running", [{"name": "keeper", "state": {"running": {}}}], None),
+        ("Running", [ended], None),
+        ("Succeeded", [ended], AT),
+        ("Failed", [], None),
+    ]:
+        assert keeper_ended_at({"metadata": {}, "status": {"phase": phase, "containerStatuses": statuses}}) == at

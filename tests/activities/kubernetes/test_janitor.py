@@ -2,13 +2,17 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
 from activities.adapters.kubernetes.janitor import Janitor, Stray
 from activities.adapters.kubernetes.kinds import Kind
-from activities.adapters.kubernetes.naming import object_name
+from activities.adapters.kubernetes.naming import INSTALLATION, object_name
+from activities.adapters.kubernetes.objects.keeper import keeper
 from definitions.attempt import AttemptLaunch, AttemptRef
+from definitions.pod_needs import PodNeeds
+from policies.pod_keepers import READ_WITHIN, START_WITHIN, WORK_WITHIN
 from tests.activities.kubernetes.simulated import Hooks, Killed, SimulatedWorld
 from tests.activities.runtime_world import until_running
 from tests.support.polling import eventually
@@ -147,6 +151,45 @@ def test_what_says_nothing_of_itself_is_reported_and_never_deleted(world: Simula
     why = "it has our label and does not say whose it is"
     assert told(janitor.sweep(told=True)) == {("Secret", why, False)}
     assert world.client.get(Kind.SECRET, "x") is not None
+
+
+def keeper_of(world: SimulatedWorld, name: str, **labels: str) -> dict[str, Any]:
+    """A keeper as a worker makes one, with its Secret, that never gets a place."""
+    ref = world.launch_of().ref
+    pod = keeper(ref, PodNeeds(), world.settings, name, secret=name, claim="none")
+    pod["metadata"]["labels"] |= labels
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": pod["metadata"]}
+    world.client.create(Kind.SECRET, secret)
+    return world.client.create(Kind.POD, pod)
+
+
+def test_a_keeper_goes_when_nobody_can_wait_for_it_any_more(
+    world: SimulatedWorld, janitor: Janitor, clock: Clock
+) -> None:
+    keeper_of(world, "waited-for")
+    clock.ahead = START_WITHIN + WORK_WITHIN
+    assert janitor.sweep_keepers() == ()
+    clock.ahead += READ_WITHIN + timedelta(minutes=1)
+    assert told(janitor.sweep_keepers()) == {("Pod", "its time is over", True)}
+    eventually(lambda: world.client.get(Kind.POD, "waited-for") is None, 30, "the pod is gone")
+    assert told(janitor.sweep_keepers()) == {("Secret", "its keeper is gone", True)}
+    assert world.client.get(Kind.SECRET, "waited-for") is None
+
+
+def test_what_another_installation_made_is_none_of_ours(world: SimulatedWorld, clock: Clock) -> None:
+    ours, theirs = (
+        Janitor(world.client, world.objects, lambda ref: False, clock, installation=name) for name in ("us", "them")
+    )
+    keeper_of(world, "ours", **{INSTALLATION: "us"})
+    keeper_of(world, "old")
+    clock.ahead += HOUR
+    names = {("Pod", "old"), ("Secret", "old")}
+    assert {(each.kind, each.name) for each in theirs.sweep()} == names
+    assert {(each.kind, each.name) for each in ours.sweep()} == names | {("Pod", "ours"), ("Secret", "ours")}
+    assert [each.name for each in theirs.sweep_keepers()] == ["old"]
+    theirs.sweep(told=True)
+    assert world.client.get(Kind.POD, "ours") is not None
+    assert world.client.get(Kind.SECRET, "ours") is not None
 
 
 def test_a_stray_names_the_object(world: SimulatedWorld, janitor: Janitor, hooks: Hooks) -> None:
