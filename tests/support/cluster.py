@@ -33,7 +33,7 @@ NEEDED: Mapping[str, tuple[str, ...]] = {
     "pods": (*PROGRAMS, "kwok", "minio", "helm", *nodes.PROGRAMS),
     "production": ("temporal-server", "temporal-sql-tool", "minio"),
 }
-GONE_WITHIN = 60.0
+GONE_WITHIN = 120.0
 
 
 @dataclass(frozen=True)

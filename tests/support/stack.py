@@ -50,7 +50,7 @@ class Stack:
         return f"127.0.0.1:{self.ports['TEMPORAL']}"
 
     def run(
-        self, *arguments: str, check: bool = True, timeout: float = 90, **given: Any
+        self, *arguments: str, check: bool = True, timeout: float = 240, **given: Any
     ) -> subprocess.CompletedProcess[str]:
         """Run `perdure` with these arguments; its whole output comes with a failure."""
         done = subprocess.run(
@@ -151,7 +151,7 @@ class Stack:
             if cursor is None:
                 return found
 
-    def until(self, job: str, phases: Sequence[str] = FINAL, seconds: float = 60) -> dict[str, Any]:
+    def until(self, job: str, phases: Sequence[str] = FINAL, seconds: float = 100) -> dict[str, Any]:
         """The job once it is in one of the phases."""
 
         def there() -> dict[str, Any] | None:
