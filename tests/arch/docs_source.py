@@ -24,8 +24,9 @@ def pages() -> list[Path]:
     return [path for path in tracked() if path.suffix == ".md"]
 
 
-def blocks(language: str) -> Iterator[Block]:
-    for path in pages():
+def blocks(language: str, page: Path | None = None) -> Iterator[Block]:
+    """Those in one language, of one page or of all."""
+    for path in pages() if page is None else [page]:
         content = text(path)
         for match in FENCE.finditer(content):
             if match["language"] == language:

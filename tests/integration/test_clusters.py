@@ -12,11 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.arch.docs_source import blocks
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
 from tests.support.stack import PERDURE, Stack
 
 pytestmark = pytest.mark.kube
+PAGE = Path("docs/jobs-on-kubernetes.md")
 PLACE = "perdure.test/place"
 CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "110", "nvidia.com/gpu": "8"}
 LABELS = {"nvidia.com/gpu.product": "H100", "nvidia.com/gpu.memory": "81559"}
@@ -138,6 +140,26 @@ def test_the_very_objects_are_what_the_cluster_would_take(served: Served, tmp_pa
     limits = made[1]["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"]
     assert limits["nvidia.com/gpu"] in (4, "4")
     assert served.space.pods() == []
+
+
+@pytest.mark.parametrize("body", [pytest.param(block.body, id=block.where) for block in blocks("yaml", PAGE)])
+def test_a_document_of_the_page_is_what_the_cluster_would_take(served: Served, tmp_path: Path, body: str) -> None:
+    file = tmp_path / "job.yaml"
+    file.write_text(body)
+    made = list(yaml.safe_load_all(served.stack.run("render", "-f", str(file), "--cluster", "north-1").stdout))
+    assert {"Secret", "Job", "Service"} <= {each["kind"] for each in made}
+
+
+def test_the_job_of_the_page_waits_in_the_words_of_the_scheduler(served: Served) -> None:
+    """It asks for another model of GPU than these nodes have."""
+    wanted = yaml.safe_load(next(blocks("yaml", PAGE)).body)["spec"]
+    job = served.submit("digits-of-the-page", **wanted)
+    eventually(lambda: "nodes are available" in served.stack.job(job)["reason"], 60, "the reason is told")
+    told = served.stack.run("jobs", "why", job).stdout
+    assert "Starting: waits" in told
+    assert "nodes are available" in told
+    served.stack.run("jobs", "cancel", job, "-y")
+    served.stack.until(job, seconds=60)
 
 
 def test_a_check_finds_what_is_missing(served: Served) -> None:
