@@ -1,6 +1,6 @@
 """Has a cluster's strays found: objects of ours that belong to nobody any more.
 
-Looks every ten minutes, and every minute for keepers that nobody waits for.
+Looks every ten minutes, and twice a minute for keepers that nobody waits for.
 """
 
 import asyncio
@@ -19,7 +19,7 @@ from store.engine import reading
 from workers.pausing import rounds
 
 PERIOD = timedelta(minutes=10)
-KEEPERS_EVERY = timedelta(minutes=1)  # one holds a volume, and there is nothing to think over
+KEEPERS_EVERY = timedelta(seconds=30)  # one holds a volume, and there is nothing to think over
 log = logging.getLogger(__name__)
 
 
