@@ -10,6 +10,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import yaml
+
+from activities.adapters.kubernetes import rbac
+from activities.adapters.kubernetes.kinds import Kind
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.stack import PERDURE, Stack
 
@@ -17,6 +21,13 @@ PAUSE = 0.2  # seconds between an end and the next start
 ENDS_WITHIN = 60
 ACCOUNT = "perdure-worker"
 TOKEN_SECONDS = 7200
+KINDS = {
+    "ServiceAccount": Kind.SERVICE_ACCOUNT,
+    "Role": Kind.ROLE,
+    "RoleBinding": Kind.ROLE_BINDING,
+    "ClusterRole": Kind.CLUSTER_ROLE,
+    "ClusterRoleBinding": Kind.CLUSTER_ROLE_BINDING,
+}
 
 
 class ClusterWorker:
@@ -97,22 +108,50 @@ def account(cluster: TestCluster, space: Namespace, folder: Path) -> Iterator[Pa
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "cluster-admin"}
     bindings = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
     api.post(bindings, {"metadata": {"name": binding}, "roleRef": role, "subjects": [subject]})
+    path = kubeconfig_of(cluster, space, ACCOUNT, folder)
+    try:
+        yield path
+    finally:
+        api.delete(f"{bindings}/{binding}")
+
+
+@contextmanager
+def least_account(cluster: TestCluster, space: Namespace, folder: Path) -> Iterator[Path]:
+    """A kubeconfig of the account whose objects `perdure clusters rbac` prints, with those rights and no others.
+
+    What is not in the namespace gets a name of its own, since others use the cluster too.
+    """
+    own, made = f"{rbac.NAME}-{space.name}", []
+    try:
+        for thing in yaml.safe_load_all(rbac.document(space.name)):
+            meta, kind = thing["metadata"], KINDS[thing["kind"]]
+            if not kind.namespaced:
+                meta["name"] = own
+                if "roleRef" in thing:
+                    thing["roleRef"]["name"] = own
+                made.append(kind.path(space.name, own))
+            cluster.api.post(kind.path(space.name), thing)
+        yield kubeconfig_of(cluster, space, rbac.NAME, folder)
+    finally:
+        for path in made:
+            cluster.api.delete(path)
+
+
+def kubeconfig_of(cluster: TestCluster, space: Namespace, name: str, folder: Path) -> Path:
+    """Write a kubeconfig with a token of a service account that is there."""
     asked = {"spec": {"expirationSeconds": TOKEN_SECONDS}}
-    token = api.post(f"{space.path}/serviceaccounts/{ACCOUNT}/token", asked)["status"]["token"]
+    token = cluster.api.post(f"{space.path}/serviceaccounts/{name}/token", asked)["status"]["token"]
     path = folder / "kubeconfig"
     document = {
         "apiVersion": "v1",
         "kind": "Config",
         "current-context": "test",
-        "contexts": [{"name": "test", "context": {"cluster": "test", "user": ACCOUNT}}],
+        "contexts": [{"name": "test", "context": {"cluster": "test", "user": name}}],
         "clusters": [
             {"name": "test", "cluster": {"server": cluster.url, "certificate-authority": str(cluster.certificate)}}
         ],
-        "users": [{"name": ACCOUNT, "user": {"token": token}}],
+        "users": [{"name": name, "user": {"token": token}}],
     }
     path.write_text(json.dumps(document))
     path.chmod(0o600)
-    try:
-        yield path
-    finally:
-        api.delete(f"{bindings}/{binding}")
+    return path

@@ -37,7 +37,7 @@ NAMESPACED = (
     Grant(Kind.EVENT, ("list",)),
 )
 CLUSTER_WIDE = (
-    Grant(Kind.NODE, ("get", "list", "patch", "watch")),
+    Grant(Kind.NODE, ("list", "patch", "watch")),
     Grant(Kind.NAMESPACE, ("get",)),
     Grant(Kind.STORAGE_CLASS, ("list",)),
 )
