@@ -26,6 +26,7 @@ from urllib.parse import parse_qs, urlsplit
 
 HOP_BY_HOP = {"connection", "content-length", "host", "keep-alive", "transfer-encoding"}
 PATIENCE = 60.0  # seconds for the server's answer
+KEPT_OPEN = 2.0  # seconds that a connection to it may have been idle
 BLOCK = 64 * 1024
 
 
@@ -33,7 +34,7 @@ class Act(StrEnum):
     DROP = "drop"  # the connection is reset; the server never hears of the request
     LOSE_ANSWER = "lose answer"  # done by the server, then the connection is reset
     CUT_ANSWER = "cut answer"  # done, then reset in the middle of the answer
-    DELAY = "delay"  # passed on after `seconds`, also when the client has left meanwhile
+    DELAY = "delay"  # passed on after `seconds`, as with any act that has some; also when the client has left meanwhile
     ANSWER = "answer"  # refused with `status`; the server never hears of it
     ANSWER_AFTER = "answer after"  # done by the server, and then called failed with `status`
     CUT_WATCH = "cut watch"  # reset in the middle of the line after `lines` lines
@@ -48,6 +49,12 @@ class Fault:
     headers: Mapping[str, str] = field(default_factory=dict)
     seconds: float = 0.0
     lines: int = 0
+
+    @property
+    def name(self) -> str:
+        """As it is counted: the same act with another status is another fault, and so is a longer delay."""
+        told = (self.act.value, f"{self.status}" * bool(self.status), f"{self.seconds:.0f} s" * bool(self.seconds))
+        return " ".join(filter(None, told))
 
 
 @dataclass(frozen=True)
@@ -125,7 +132,8 @@ def expired() -> dict[str, Any]:
 
 
 class ChaosProxy:
-    """`plan` may be exchanged while it runs. `did` counts (verb, act), `requests` all requests by verb."""
+    """`plan` may be exchanged while it runs. `did` counts (verb, name of the fault) of what was really done to a
+    request; `requests` has all of them."""
 
     def __init__(self, server: str, plan: Plan, certificate: Path | None) -> None:
         parts = urlsplit(server)
@@ -142,9 +150,11 @@ class ChaosProxy:
         fault = self.plan(request)
         with self._lock:
             self.requests.append(request)
-            if fault is not None:
-                self.did[request.verb, fault.act.value] += 1
         return fault
+
+    def doing(self, request: Request, fault: Fault) -> None:
+        with self._lock:
+            self.did[request.verb, fault.name] += 1
 
     def cut_sessions(self) -> None:
         """Reset every websocket that is open."""
@@ -218,29 +228,51 @@ class _Handler(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         request = _request(self.command, self.path, self.headers.get("Authorization", ""))
         fault = self.proxy.decide(request) or Fault(Act.DELAY)
+        if fault.act in (Act.DROP, Act.ANSWER) or (fault.act is Act.DELAY and fault.seconds):
+            self.proxy.doing(request, fault)
         if fault.act is Act.DROP:
             return self._reset()
         if fault.act is Act.ANSWER:
             return self._answer(fault.status, fault.headers, _body(fault))
-        if fault.act is Act.DELAY and fault.seconds:
-            time.sleep(fault.seconds)
+        time.sleep(fault.seconds)
         if self.headers.get("Upgrade"):
             return self._tunnel()
-        server = self.proxy.connect()
-        try:
-            self._pass_on(server, request, fault, body)
-        finally:
-            server.close()
+        self._pass_on(self._server(), request, fault, body)
+        self._asked = time.monotonic()
 
     do_POST = do_PATCH = do_PUT = do_DELETE = do_GET
+
+    def setup(self) -> None:
+        super().setup()
+        self._to_server: http.client.HTTPConnection | None = None
+        self._asked = 0.0
+
+    def finish(self) -> None:
+        self._leave_server()
+        super().finish()
+
+    def _server(self) -> http.client.HTTPConnection:
+        """The connection that belongs to the client's: used again while the server is sure to keep it open."""
+        if time.monotonic() - self._asked > KEPT_OPEN:
+            self._leave_server()
+        self._to_server = self._to_server or self.proxy.connect()
+        return self._to_server
+
+    def _leave_server(self) -> None:
+        if self._to_server is not None:
+            self._to_server.close()
+        self._to_server = None
 
     def _pass_on(self, server: http.client.HTTPConnection, request: Request, fault: Fault, body: bytes) -> None:
         headers = {name: value for name, value in self.headers.items() if name.lower() not in HOP_BY_HOP}
         server.request(self.command, self.path, body or None, headers)
         answer = server.getresponse()
         if answer.status == 200 and (request.watching or "follow=true" in self.path):
-            return self._relay_lines(answer, fault)
+            self._relay_lines(answer, request, fault)
+            return self._leave_server()
         data = answer.read()
+        if fault.act in (Act.LOSE_ANSWER, Act.ANSWER_AFTER, Act.CUT_ANSWER):
+            self.proxy.doing(request, fault)
         if fault.act is Act.LOSE_ANSWER:
             return self._reset()
         if fault.act is Act.ANSWER_AFTER:
@@ -257,12 +289,14 @@ class _Handler(BaseHTTPRequestHandler):
         if cut:
             self._reset()
 
-    def _relay_lines(self, answer: http.client.HTTPResponse, fault: Fault) -> None:
+    def _relay_lines(self, answer: http.client.HTTPResponse, request: Request, fault: Fault) -> None:
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
         passed = 0
         while line := answer.readline():
+            if fault.act in (Act.CUT_WATCH, Act.GONE_IN_WATCH) and passed >= fault.lines:
+                self.proxy.doing(request, fault)
             if fault.act is Act.CUT_WATCH and passed >= fault.lines:
                 self._chunk(line[: len(line) // 2])
                 return self._reset()

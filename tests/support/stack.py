@@ -98,6 +98,16 @@ class Stack:
         finally:
             connection.close()
 
+    def unfinished(self) -> int:
+        """How many jobs are not over, straight from the database."""
+        connection = sqlite3.connect(f"file:{self.home / 'control.db'}?mode=ro", uri=True, timeout=10)
+        try:
+            marks = ", ".join("?" * len(FINAL))
+            query = f"SELECT count(*) FROM jobs WHERE phase NOT IN ({marks})"
+            return int(connection.execute(query, FINAL).fetchone()[0])
+        finally:
+            connection.close()
+
     def client(self) -> httpx.Client:
         token = (self.home / "admin.token").read_text().strip()
         return httpx.Client(
