@@ -23,7 +23,7 @@ class Grant:
         return f"{self.kind.plural}/{self.part}" if self.part else self.kind.plural
 
 
-# In the namespace of the jobs.
+# In the namespace of the jobs. To open a session is `get` up to version 1.34, and `get` and `create` from 1.35 on.
 NAMESPACED = (
     Grant(Kind.JOB, ("create", "delete", "get", "list", "patch", "watch")),
     Grant(Kind.POD, ("create", "delete", "get", "list", "watch")),
