@@ -21,7 +21,7 @@ SAVE = textwrap.dedent("""
     manifest = {'version': 1, 'step': step, 'token': token, 'attempt': 1, 'rank': 0, 'world_size': 1,
                 'saved_at': '2026-01-01T00:00:00Z', 'metrics': {'loss': 0.5}, 'files': files}
     json.dump(manifest, open(folder + '/manifest-0.json', 'w'))
-    point = {'step': step, 'time': '2026-01-01T00:00:00Z', 'attempt': 1, 'rank': 0, 'metrics': {}}
+    point = {'step': step, 'time': '2026-01-01T00:00:00Z', 'attempt': 1, 'rank': 0, 'metrics': {'loss': 0.5}}
     open(run + '/progress.jsonl', 'a').write(json.dumps(point) + '\\n')
     os.makedirs(run + '/artifacts', exist_ok=True)
     open(run + '/artifacts/report.txt', 'w').write('fine')
@@ -46,10 +46,12 @@ class KeepingContract:
         some = world.runtime.read_logs(launch.ref, 0, cursor=lines[41].cursor, limit=2)
         assert [line.text for line in some] == ["line 42", "line 43"]
 
-    def test_lines_can_be_read_while_the_rank_runs(self, world: World) -> None:
-        launch = launch_of(python("print('first')\nsys.stdout.flush()\ntime.sleep(600)"))
+    def test_lines_and_reports_can_be_read_while_the_rank_runs(self, world: World) -> None:
+        code = SAVE + "print('saved')\nsys.stdout.flush()\ntime.sleep(600)"
+        launch = launch_of(python(code, "7"))
         world.runtime.launch(launch)
-        until_logged(world, launch.ref, "first")
+        until_logged(world, launch.ref, "saved")
+        assert [(point.step, point.metrics) for point in world.runtime.progress(launch.ref)] == [(7, {"loss": 0.5})]
         end(world, launch)
 
     def test_what_is_no_text_and_lines_without_end_do_no_harm(self, world: World) -> None:
@@ -134,6 +136,7 @@ class KeepingContract:
         assert (collected.reached_step, collected.artifacts) == (120, 1)
         assert [file.path for file in collected.artifact_files] == ["report.txt"]
         assert collected.log_bytes > len("bye")
+        assert [(point.step, point.metrics) for point in world.runtime.progress(launch.ref)] == [(120, {"loss": 0.5})]
         assert collected.observation.ranks[0].exit_code == 0
         assert world.runtime.collect(launch) == collected
         assert world.runtime.observe(launch.ref) == collected.observation
