@@ -1,8 +1,5 @@
 """Record histories of a cluster's workflows: `python -m tests.replay.record_clusters NAME…`, for new names only."""
 
-import asyncio
-import sys
-import tempfile
 import uuid
 from collections.abc import AsyncIterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from temporalio.client import Client, WorkflowHandle
-from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.worker import Worker
 
 from activities.clusters import ClusterCalls, NodeActivities
@@ -31,10 +27,9 @@ from definitions.cluster_calls import (
     RenderAsk,
 )
 from definitions.progress import MetricQuery
+from tests.replay.recording import Recorder
 from tests.support.polling import eventually_async
 from tests.support.scripted_cluster import ScriptedCluster, pod, runtime_with_log
-from tests.support.temporal import running_temporal
-from workers.leave import leave
 from workers.workflow_runner import workflow_runner
 from workflows.cluster_call import ClusterCallWorkflow
 from workflows.node import NodeWorkflow
@@ -115,20 +110,7 @@ async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
         return handle
 
 
-async def main(names: list[str]) -> int:
-    FOLDER.mkdir(exist_ok=True)
-    known = [name for name in names if (FOLDER / f"{name}.json").exists()]
-    if known:
-        print(f"already recorded, and never again: {', '.join(known)}", file=sys.stderr)
-        return 2
-    with tempfile.TemporaryDirectory() as folder, running_temporal(Path(folder)) as server:
-        client = await Client.connect(server.address, data_converter=pydantic_data_converter)
-        for name in names:
-            history = await (await play(name, client)).fetch_history()
-            (FOLDER / f"{name}.json").write_text(history.to_json().replace(f"{Path.cwd()}/", ""))
-            print(f"{name}.json")
-    return 0
-
+RECORDER = Recorder(FOLDER, (*ASKS, *NODES), play)
 
 if __name__ == "__main__":
-    leave(asyncio.run(main(sys.argv[1:] or sorted((*ASKS, *NODES)))))
+    RECORDER.main()
