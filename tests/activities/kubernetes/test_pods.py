@@ -1,15 +1,17 @@
 """What only real pods can show, beyond the contract of every runtime."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
 
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import TOKEN, job_labels, selector
-from definitions.attempt import AttemptLaunch, RankState
+from definitions.attempt import AttemptLaunch, RankState, StopRequest
 from definitions.pod import PodCause
 from definitions.pod_needs import PodNeeds
 from tests.activities.kubernetes.pods_world import PodsWorld
+from tests.activities.kubernetes.world import running
 from tests.activities.runtime_contract_keeping import SAVE
 from tests.activities.runtime_world import (
     launch_of,
@@ -104,6 +106,32 @@ def test_what_a_running_job_has_written_can_be_looked_at(world: PodsWorld) -> No
     assert '"step": 3' in look.progress
     assert look.checkpoints == ((f"step-0000000003.{launch.ref.token}", 1),)
     world.runtime.collect(launch)
+
+
+def test_what_a_gang_without_a_volume_reports_is_seen_of_every_pod_and_outlives_them(world: PodsWorld) -> None:
+    code = """
+        point = {'step': 3, 'time': '2026-01-01T00:00:00Z', 'attempt': 1, 'metrics': {'loss-' + rank: 0.5}}
+        open(run + '/progress.jsonl', 'a').write(json.dumps(point) + '\\n')
+        print('reported', flush=True)
+        time.sleep(600)
+    """
+    settings = world.settings.model_copy(update={"storage_bytes": None})
+    with running(PodsWorld(world.cluster, world.space, settings, world.objects)) as bare:
+        launch = launch_of(python(code), nodes=2)
+        bare.runtime.launch(launch)
+        for rank in range(2):
+            until_logged(bare, launch.ref, "reported", rank)
+        assert reported(bare, launch) == {"loss-0", "loss-1"}
+        bare.runtime.stop(launch.ref, StopRequest(reason="test", grace=timedelta(seconds=5)))
+        until_ended(bare, launch.ref)
+        assert reported(bare, launch) == {"loss-0", "loss-1"}
+        bare.runtime.collect(launch)
+        assert bare.objects_of(launch.ref) == []
+        assert reported(bare, launch) == {"loss-0", "loss-1"}
+
+
+def reported(world: PodsWorld, launch: AttemptLaunch) -> set[str]:
+    return {name for point in world.runtime.progress(launch.ref) for name in point.metrics}
 
 
 def _over(world: PodsWorld, launch: AttemptLaunch) -> bool:
