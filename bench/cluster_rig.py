@@ -3,6 +3,7 @@
 import secrets
 import sqlite3
 import threading
+import traceback
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
@@ -131,7 +132,11 @@ def rig(nodes: int, seconds: float) -> Iterator[Rig]:
         worker = held.enter_context(running_worker(stack, NAME, kubeconfig))
         seen = held.enter_context(witness(cluster.cluster.layout.folder, space.name, folder))
         eventually(lambda: _known_nodes(stack) >= nodes, READY_WITHIN, "the control plane knows the nodes")
-        yield Rig(stack, cluster, space, bare, worker, kubeconfig, seen, place, seconds)
+        try:
+            yield Rig(stack, cluster, space, bare, worker, kubeconfig, seen, place, seconds)
+        except BaseException:
+            traceback.print_exc()  # what ends all this may fail as well, and would be all that is told
+            raise
 
 
 def cluster_document(namespace: str, run_for: str | None) -> dict[str, Any]:
