@@ -173,6 +173,7 @@ def test_killed_in_every_way_it_ends_with_the_bits_of_the_undisturbed_run(field:
         assert found == expected
         assert found["accuracy"] >= LEAST_ACCURACY
         _look_at_attempts(run, killed_at)
+        _its_loss_is_told(run, STEPS - 1)
         _look_at_what_is_left(field, run)
 
 
@@ -199,6 +200,7 @@ def _kill_the_worker(field: Field, run: Run) -> None:
     eventually(lambda: field.worker.starts > starts, 60, "another worker")
     field.until_step(run, KUBELET_STOPS_AT)
     assert [attempt.token for attempt in run.attempts()] == [before]
+    _its_loss_is_told(run, KUBELET_STOPS_AT)
 
 
 def _stop_a_kubelet(field: Field, run: Run) -> None:
@@ -227,6 +229,14 @@ def _look_at_attempts(run: Run, killed_at: int) -> None:
     start, reached = second.from_step or 0, max(first.reached_step or 0, killed_at)
     assert 0 < start < STEPS
     assert 0 <= reached - start <= SAVE_EVERY
+
+
+def _its_loss_is_told(run: Run, reached: int) -> None:
+    """From the first step to this one: by its pods while it runs, and by what was kept afterwards."""
+    (loss,) = (each for each in run.metrics() if each.name == "loss")
+    steps = [point.step for point in loss.points]
+    assert steps[0] <= 1
+    assert steps[-1] >= reached
 
 
 def _look_at_what_is_left(field: Field, run: Run) -> None:
