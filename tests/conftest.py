@@ -10,6 +10,7 @@ from hypothesis import settings
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
 
+from tests.support.audit import Auditor
 from tests.support.cluster import TestCluster, build_needed, running_cluster
 from tests.support.images import Images, built_images, load_images
 from tests.support.minio import Minio, running_minio
@@ -77,6 +78,20 @@ def database_url(request: pytest.FixtureRequest) -> str:
     """Runs the test twice: on an empty SQLite file and on an empty PostgreSQL database."""
     url: str = request.getfixturevalue(f"{request.param}_url")
     return url
+
+
+@pytest.fixture(scope="session")
+def auditor(tmp_path_factory: pytest.TempPathFactory) -> Auditor:
+    """Reads afterwards what really ran, from marks that jobs leave in a folder of this process's tests."""
+    return Auditor(tmp_path_factory.mktemp("marks"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A working directory of a user's own."""
+    made = tmp_path / "project"
+    made.mkdir()
+    return made
 
 
 @pytest.fixture(scope="session")

@@ -27,10 +27,10 @@ from definitions.job_state import JobState
 from definitions.states import FailureClass, Phase
 from store import artifacts, attempts, checkpoints, events, jobs
 from store.base import Base
-from store.engine import open_engine, reading
-from store.migrate import upgrade
+from store.engine import reading
 from store.tables import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
 from tests.store.builders import HERE, NOW, add_job, event, state_of
+from tests.support.database import migrated
 
 FOLDERS = tuple(f"checkpoints/step-{step:010d}.{'a' * 32}" for step in (10, 20, 30))
 Deleted = tuple[str, ...]
@@ -38,10 +38,8 @@ Deleted = tuple[str, ...]
 
 @pytest.fixture
 def engine(database_url: str) -> Iterator[Engine]:
-    upgrade(database_url)
-    opened = open_engine(database_url)
-    yield opened
-    opened.dispose()
+    with migrated(database_url) as opened:
+        yield opened
 
 
 @pytest.fixture

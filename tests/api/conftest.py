@@ -1,33 +1,26 @@
 """The API over a real database, with stand-ins at its ports only, and keys for two tenants in every role."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from store.engine import open_engine
-from store.migrate import upgrade
 from tests.api.world import World, make_world
+from tests.support.database import migrated
 
 
 @pytest.fixture
 def engine(database_url: str) -> Iterator[Engine]:
     """Runs the test on SQLite and on PostgreSQL."""
-    upgrade(database_url)
-    opened = open_engine(database_url, durable=False)
-    yield opened
-    opened.dispose()
+    with migrated(database_url, durable=False) as opened:
+        yield opened
 
 
 @pytest.fixture
-def sqlite_engine(tmp_path: Path) -> Iterator[Engine]:
+def sqlite_engine(sqlite_url: str) -> Iterator[Engine]:
     """For what does not depend on the database."""
-    url = f"sqlite:///{tmp_path / 'control.db'}"
-    upgrade(url)
-    opened = open_engine(url, durable=False)
-    yield opened
-    opened.dispose()
+    with migrated(sqlite_url, durable=False) as opened:
+        yield opened
 
 
 @pytest.fixture

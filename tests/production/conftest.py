@@ -1,11 +1,9 @@
 """One engine, one database server and one bucket for the tests of this folder, and a control plane on them."""
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
-from tests.support.audit import Auditor
 from tests.support.debian_postgres import Postgres, running_debian_postgres
 from tests.support.minio import Minio
 from tests.support.production import Engine, ProductionStack, make_engine_databases, running_engine
@@ -32,16 +30,3 @@ def stack(
     home = tmp_path_factory.mktemp("production") / "home"
     with running(ProductionStack(home, engine, postgres, minio, PERDURE_SWEEP="1s")) as started:
         yield started
-
-
-@pytest.fixture(scope="session")
-def auditor(tmp_path_factory: pytest.TempPathFactory) -> Auditor:
-    return Auditor(tmp_path_factory.mktemp("marks"))
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    """A working directory of a user's own."""
-    made = tmp_path / "project"
-    made.mkdir()
-    return made

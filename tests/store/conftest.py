@@ -5,21 +5,16 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import Engine
 
-from store.engine import open_engine
-from store.migrate import upgrade
+from tests.support.database import migrated
 
 
 @pytest.fixture
 def engine(database_url: str) -> Iterator[Engine]:
-    upgrade(database_url)
-    opened = open_engine(database_url)
-    yield opened
-    opened.dispose()
+    with migrated(database_url) as opened:
+        yield opened
 
 
 @pytest.fixture
 def postgres_engine(postgres_url: str) -> Iterator[Engine]:
-    upgrade(postgres_url)
-    opened = open_engine(postgres_url)
-    yield opened
-    opened.dispose()
+    with migrated(postgres_url) as opened:
+        yield opened

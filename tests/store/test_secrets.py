@@ -16,10 +16,10 @@ from definitions.errors import PerdureError
 from store import secrets, system
 from store.engine import open_engine, reading, session, transaction
 from store.errors import NameTaken
-from store.migrate import upgrade
 from store.sealing import Keys
 from store.tables_access import SecretRow
 from tests.store.builders import HERE, NOW, OTHERS
+from tests.support.database import migrated
 
 KEYS = Keys([b"n" * 32])
 VALUE = "correct-horse-battery"
@@ -139,13 +139,11 @@ def test_deleting_destroys_what_was_sealed(engine: Engine) -> None:
 
 
 def test_no_plain_value_is_in_the_files_of_the_database(sqlite_url: str, tmp_path: Path) -> None:
-    upgrade(sqlite_url)
-    engine = open_engine(sqlite_url)
-    _create(engine)
-    found = [file for file in tmp_path.iterdir() if VALUE.encode() in file.read_bytes()]
-    assert found == []
-    assert any(b"hub-token" in file.read_bytes() for file in tmp_path.iterdir())  # the search does find things
-    engine.dispose()
+    with migrated(sqlite_url) as engine:
+        _create(engine)
+        found = [file for file in tmp_path.iterdir() if VALUE.encode() in file.read_bytes()]
+        assert found == []
+        assert any(b"hub-token" in file.read_bytes() for file in tmp_path.iterdir())  # the search does find things
 
 
 def test_a_key_that_is_not_loaded_is_named(engine: Engine) -> None:

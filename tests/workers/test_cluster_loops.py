@@ -1,7 +1,6 @@
 """What a cluster's worker does beside its activities: it says that it is there, and tells of nodes that change."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -12,8 +11,7 @@ from activities.ports import PortError
 from definitions.cluster import NodeView
 from definitions.errors import PerdureError
 from store import clusters
-from store.engine import open_engine, reading, session
-from store.migrate import upgrade
+from store.engine import reading, session
 from tests.support.polling import eventually_async
 from tests.support.scripted_cluster import NOW, ScriptedCluster
 from workers import cluster_loops
@@ -21,13 +19,11 @@ from workers.cluster_loops import Heartbeat, NodeReporter, find_cluster
 
 
 @pytest.fixture
-def engine(sqlite_url: str) -> Iterator[Engine]:
-    upgrade(sqlite_url)
-    opened = open_engine(sqlite_url)
-    with session(opened) as active:
+def engine(engine: Engine) -> Engine:
+    """It knows one cluster."""
+    with session(engine) as active:
         clusters.create(active, "north", {"kind": "Cluster"}, "ada", NOW)
-    yield opened
-    opened.dispose()
+    return engine
 
 
 def node(name: str, **changes: Any) -> NodeView:

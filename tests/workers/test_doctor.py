@@ -1,6 +1,5 @@
 """What is wrong with a deployment is found, named by its code, and told with what would mend it."""
 
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
@@ -14,7 +13,6 @@ from activities.ports import ObjectInfo, ObjectStore
 from definitions.api_system import Finding, FindingStatus
 from store import clusters
 from store.engine import open_engine, session
-from store.migrate import upgrade
 from tests.support.ports import free_port
 from workers.doctor import FRESH, DeploymentDoctor
 from workers.engine import connect_engine
@@ -28,14 +26,6 @@ class Overwriting(FolderObjects):
 
     def put(self, key: str, data: BinaryIO, *, if_absent: bool = False) -> ObjectInfo:
         return super().put(key, data)
-
-
-@pytest.fixture
-def engine(sqlite_url: str) -> Iterator[Engine]:
-    upgrade(sqlite_url)
-    opened = open_engine(sqlite_url)
-    yield opened
-    opened.dispose()
 
 
 @pytest.fixture

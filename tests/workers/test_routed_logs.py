@@ -1,7 +1,6 @@
 """Where the lines of a job's log are asked for: here, at its cluster's worker, or in the object store."""
 
 import asyncio
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -14,8 +13,7 @@ from definitions.cluster_calls import Answer, ClusterCall, LiveLine, RankLine, R
 from definitions.errors import PerdureError
 from definitions.facts import AttemptSummary
 from store import attempts
-from store.engine import open_engine, session
-from store.migrate import upgrade
+from store.engine import session
 from store.tables import JobRow
 from tests.store.builders import HERE, NOW, add_job
 from tests.support.api_fakes import FakeClusters, FakeLogs
@@ -23,14 +21,6 @@ from workers import routed_logs
 from workers.routed_logs import RoutedLogs
 
 TOKEN = "a" * 32
-
-
-@pytest.fixture
-def engine(sqlite_url: str) -> Iterator[Engine]:
-    upgrade(sqlite_url)
-    opened = open_engine(sqlite_url)
-    yield opened
-    opened.dispose()
 
 
 class World:

@@ -14,7 +14,6 @@ from activities.adapters.objects_folder import FolderObjects
 from activities.ports import JournalEntry, PortError
 from definitions.attempt import AttemptRef, CheckpointRecord
 from store.engine import open_engine, reading, session
-from store.migrate import upgrade
 from store.tables_jobs import JobRow
 from tests.activities.local.world import FixedSecrets
 from tests.store.builders import add_job, state_of
@@ -55,11 +54,8 @@ class World:
 
 
 @pytest.fixture
-def world(sqlite_url: str, tmp_path: Path) -> Any:
-    upgrade(sqlite_url)
-    engine = open_engine(sqlite_url)
-    yield World(engine, tmp_path / "home")
-    engine.dispose()
+def world(engine: Engine, tmp_path: Path) -> World:
+    return World(engine, tmp_path / "home")
 
 
 def report(folder: Path, step: int) -> None:

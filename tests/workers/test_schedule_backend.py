@@ -2,12 +2,11 @@
 
 import asyncio
 import uuid
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,10 +23,10 @@ from definitions.states import Phase
 from definitions.submission import JobSubmission
 from policies.next_runs import next_runs
 from store import schedules
-from store.engine import open_engine, reading, session
-from store.migrate import upgrade
+from store.engine import reading, session
 from store.tables import JobRow
 from tests.policies.test_next_runs import schedule
+from tests.support.database import migrated
 from tests.support.polling import eventually_async
 from workers.schedule_backend import TemporalSchedules, engine_schedule, ranges, schedule_id
 from workers.schedule_sync import ScheduleSync
@@ -61,12 +60,9 @@ def rows(engine: Engine) -> list[JobRow]:
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Any:
-    url = f"sqlite:///{tmp_path / 'control.db'}"
-    upgrade(url)
-    opened = open_engine(url, durable=False)
-    yield opened
-    opened.dispose()
+def engine(sqlite_url: str) -> Iterator[Engine]:
+    with migrated(sqlite_url, durable=False) as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
-import pytest
 from sqlalchemy import Engine
 from temporalio.client import Client
 from temporalio.contrib.pydantic import pydantic_data_converter
@@ -23,14 +22,6 @@ from workers import starter
 from workers.starter import Starter
 
 QUEUE = "nobody-works-here"
-
-
-@pytest.fixture
-def engine(sqlite_url: str) -> Any:
-    upgrade(sqlite_url)
-    opened = open_engine(sqlite_url)
-    yield opened
-    opened.dispose()
 
 
 @contextlib.asynccontextmanager

@@ -25,13 +25,13 @@ from definitions.object_keys import artifact_key, log_prefix, snapshot_key
 from definitions.states import Phase
 from policies.cleanup import CleanupRules
 from store import artifacts, checkpoints, clusters, events, idempotency, jobs, snapshots
-from store.engine import open_engine, reading, session
+from store.engine import reading, session
 from store.idempotency import Request
-from store.migrate import upgrade
 from store.sealing import Keys
 from store.tables import IdempotencyRow, JobRow, SnapshotRow
 from tests.arch.source import ROOT
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
+from tests.support.database import migrated
 from tests.support.polling import eventually_async
 from workers.purger import Purger
 from workers.sweeper import Sweeper
@@ -115,10 +115,8 @@ class World:
 
 @pytest.fixture
 def world(database_url: str, tmp_path: Path) -> Iterator[World]:
-    upgrade(database_url)
-    engine = open_engine(database_url)
-    yield World(engine, tmp_path / "home", tmp_path / "objects")
-    engine.dispose()
+    with migrated(database_url) as engine:
+        yield World(engine, tmp_path / "home", tmp_path / "objects")
 
 
 def test_a_job_goes_when_its_ttl_is_over_and_leaves_a_trace(world: World) -> None:
