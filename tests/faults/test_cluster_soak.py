@@ -113,10 +113,9 @@ def run(field: Soaked, jobs: list[Job], trainers: Trainers) -> tuple[dict[Job, s
 
     def over() -> bool:
         assert trainers.error is None, trainers.error
-        running = field.stack.unfinished()
-        for job in jobs[len(ids) : len(ids) + AT_ONCE - running]:
+        for job in jobs[len(ids) : len(ids) + AT_ONCE - field.stack.unfinished()]:
             ids[job] = submit(field, job)
-        return not running and len(ids) == len(jobs)
+        return len(ids) == len(jobs) and field.stack.unfinished() == 0
 
     eventually(over, MUCH, "all jobs are over")
     return ids, all_jobs(field.stack)
