@@ -17,7 +17,7 @@ from policies.pod_words import said
 
 OVER = ("Failed", "Succeeded")
 BY_KUBELET = "TerminationByKubelet"
-WORDS_WITHIN = timedelta(seconds=10)  # after a container's end, for the kubelet to write why it ended the pod
+WORDS_WITHIN = timedelta(seconds=20)  # after a container's end, for the kubelet to write why it ended the pod
 AHEAD = timedelta(seconds=5)  # that a node's clock may be
 OF_THE_POD = {
     "DeadlineExceeded": PodCause.DEADLINE,

@@ -8,7 +8,6 @@ from tests.activities.runtime_world import until_ended, until_running
 from tests.pods_report.provocations import Provocation
 from tests.pods_report.stage import Stage
 from tests.support.kubelets import keeping_free, paused
-from tests.support.polling import eventually
 
 NODE = "node-b"
 THERE = PodNeeds(nodes=(NODE,))
@@ -26,14 +25,7 @@ def short_of_memory(stage: Stage, launch: AttemptLaunch) -> AttemptObservation:
     """The kubelet is told to keep more memory free than the machine has, so it evicts what it can."""
     until_running(stage, launch.ref)
     with keeping_free(stage.cluster, NODE, EVERYTHING):
-        until_ended(stage, launch.ref)
-        # The agent's receipt may be there before the kubelet has written why it ended the pod.
-        return eventually(lambda: _explained(stage, launch), stage.patience, "the kubelet says why")
-
-
-def _explained(stage: Stage, launch: AttemptLaunch) -> AttemptObservation | None:
-    seen = stage.runtime.observe(launch.ref)
-    return seen if all(rank.cause is not None for rank in seen.ranks) else None
+        return until_ended(stage, launch.ref)  # not before the kubelet has written why
 
 
 PROVOCATIONS: tuple[Provocation, ...] = (
