@@ -44,6 +44,30 @@ async def test_ranks_are_merged_by_time_whatever_the_size_of_the_page(
     assert texts(lines) == [f"{second % 2}:{'ab'[second % 2]}{second}" for second in range(10)]
 
 
+@pytest.mark.parametrize("fits", [1, 2, 3])
+@pytest.mark.parametrize(("query", "first"), [("", 0), ("&tail=2", 6), ("&tail=0", 10)])
+async def test_answers_that_hold_little_neither_mix_up_ranks_nor_lose_a_line(
+    sqlite_world: World, job: str, query: str, first: int, fits: int
+) -> None:
+    sqlite_world.logs.fits = fits
+    found: list[str] = []
+    place = ""
+
+    async def read_on() -> None:
+        nonlocal place
+        for _ in range(12):
+            page = await sqlite_world.get(f"/v1/jobs/{job}/logs?limit=100{query}{place}")
+            found.extend(texts(page["items"]))
+            place = f"&cursor={page['next']}"
+
+    await read_on()
+    write(sqlite_world, job, 1, 0, (10, "a10"), (11, "a11"), (12, "a12"))
+    write(sqlite_world, job, 1, 1, (13, "b13"))
+    await read_on()
+    earlier = [f"{second % 2}:{'ab'[second % 2]}{second}" for second in range(first, 10)]
+    assert found == [*earlier, "0:a10", "0:a11", "0:a12", "1:b13"]
+
+
 @pytest.mark.parametrize(
     ("query", "wanted"),
     [

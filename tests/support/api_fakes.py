@@ -112,14 +112,17 @@ class FakeLine:
 
 @dataclass
 class FakeLogs:
-    """Lines by (job, attempt, rank). A cursor is the number of lines before it."""
+    """Lines by (job, attempt, rank). A cursor is the number of lines before it. `fits`: where a rank's are cut off."""
 
     lines: dict[tuple[str, int, int], list[tuple[datetime, str]]] = field(default_factory=dict)
+    fits: int | None = None
 
     def read(
         self, ref: AttemptRef, places: Sequence[RankPlace], *, limit: int, since: datetime | None = None
     ) -> RanksRead:
-        return RanksRead({place.rank: self._of_rank(ref, place, limit, since) for place in places})
+        found = {place.rank: self._of_rank(ref, place, limit, since) for place in places}
+        ends = {(rank, lines[: self.fits][-1].cursor) for rank, lines in found.items() if lines[: self.fits] != lines}
+        return RanksRead({rank: lines[: self.fits] for rank, lines in found.items()}, frozenset(ends))
 
     def _of_rank(self, ref: AttemptRef, place: RankPlace, limit: int, since: datetime | None) -> list[FakeLine]:
         written = self.lines.get((ref.job, ref.number, place.rank), [])
