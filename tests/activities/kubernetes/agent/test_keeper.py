@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,22 +19,11 @@ from activities.adapters.kubernetes.pod.uploads import GrantedUploads
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
 from definitions.object_keys import artifact_key, job_prefix, log_prefix, progress_key
-from tests.activities.kubernetes.agent.bucket import Bucket, running_bucket
+from tests.activities.kubernetes.agent.bucket import Bucket
 from tests.activities.kubernetes.agent.world import launch_of, python
 from tests.support import checkpoints
 
 LINE = b"2026-11-29T20:00:00.000000Z hello\n"
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "FIRST_PAUSE", 0.01)
-
-
-@pytest.fixture
-def bucket() -> Iterator[Bucket]:
-    with running_bucket() as running:
-        yield running
 
 
 class Volume:

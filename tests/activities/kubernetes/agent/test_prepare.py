@@ -5,35 +5,23 @@ import os
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from activities.adapters.kubernetes.agent.places import Places
-from activities.adapters.kubernetes.pod import download, prepare
+from activities.adapters.kubernetes.pod import prepare
 from activities.adapters.kubernetes.pod.commands import PREPARE_COMMAND, parse_failure
 from definitions.attempt import AttemptLaunch, SecretFile, SecretRef, SeedCheckpoint, Workdir
 from definitions.pod_launch import PodLaunch
-from tests.activities.kubernetes.agent.bucket import Bucket, running_bucket
+from tests.activities.kubernetes.agent.bucket import Bucket
 from tests.activities.kubernetes.agent.world import agent_files, launch_of, python
 from tests.support import checkpoints
 from tests.support.archives import snapshot_of
 
 FILES = {"train.py": b"print('x')\n" * 5000, "src/model.py": b"pass\n"}
 PASS = python("pass")
-
-
-@pytest.fixture(autouse=True)
-def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(download, "FIRST_PAUSE", 0.01)
-
-
-@pytest.fixture
-def bucket() -> Iterator[Bucket]:
-    with running_bucket() as running:
-        yield running
 
 
 class Init:
