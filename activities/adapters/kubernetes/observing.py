@@ -60,11 +60,12 @@ class Observer:
             collected = self._markers.collected(ref)
             if collected is not None:
                 return collected.observation
-            attempt = self._pictures.asked(ref)
         launch = self.launch(ref)
-        if launch is None:
+        if launch is None:  # that is written before anything is made, so the cluster need not be asked
             closed = self._markers.closing(ref) is not None
             return AttemptObservation(ref=ref, at=self._now(), exists=closed, ended=closed)
+        if attempt is None:
+            attempt = self._pictures.asked(ref)
         seen = self.judge(launch, attempt)
         if seen.ended:
             return self._with_lines(seen, attempt, launch)

@@ -66,6 +66,13 @@ def test_an_attempt_that_runs_is_observed_without_asking_the_cluster(running_wor
     assert running_world.calls == []
 
 
+def test_an_attempt_that_was_not_launched_is_known_without_asking_the_cluster(running_world: SimulatedWorld) -> None:
+    running_world.calls.clear()
+    seen = running_world.runtime.observe(running_world.launch_of().ref)
+    assert (seen.exists, seen.ended) == (False, False)
+    assert [call for call in running_world.calls if not call.startswith("watch")] == []
+
+
 def test_thirty_launches_by_two_workers_make_one_job_and_its_pods_once(running_world: SimulatedWorld) -> None:
     launch = running_world.launch_of(nodes=2)
     with running_world.another() as other, ThreadPoolExecutor(30) as pool:
