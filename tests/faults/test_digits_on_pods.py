@@ -6,7 +6,7 @@ really ran is read from the API server, its audit log, and the job's volume, whi
 """
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -62,11 +62,11 @@ class Field:
     cluster: TestCluster
     space: Namespace
 
-    def submit(self, client: Client, name: str, step_seconds: float) -> Run:
+    def submit(self, client: Client, name: str, step_seconds: float, steps: int = STEPS) -> Run:
         """The example's own job.yaml, for a cluster."""
         document: dict[str, Any] = yaml.safe_load((DIGITS / "job.yaml").read_text())
         document["metadata"]["name"] = name
-        options = {"--steps": STEPS, "--save-every": SAVE_EVERY, "--step-seconds": step_seconds}
+        options = {"--steps": steps, "--save-every": SAVE_EVERY, "--step-seconds": step_seconds}
         document["spec"] |= {
             "args": [str(word) for option in options.items() for word in option],
             "cluster": NAME,
@@ -189,6 +189,38 @@ def test_a_worker_that_dies_amid_what_a_volume_needs_goes_on_with_it(field: Fiel
         auditor = ClusterAuditor(field.cluster, field.space)
         assert (auditor.attempts("amid"), auditor.pods_made("amid")) == ([1], {1: 2})
         _nothing_is_left(auditor, run)
+
+
+def test_a_node_that_is_drained_lets_a_job_save_and_go_on_elsewhere(field: Field) -> None:
+    """By our own command, then by what `kubectl drain` does. It comes back to no step that it had reached."""
+    with Client.from_config(field.stack.home) as client:
+        run = field.submit(client, "moved", 0.1, steps=3 * SAVE_EVERY)
+        _moves(field, run, 2, lambda node: field.stack.run("nodes", "drain", node, "--reason", "test"))
+        _moves(field, run, 3, lambda node: _drain_as_kubectl_does(field, node))
+        assert field.result(run)["steps"] == 3 * SAVE_EVERY
+        _nothing_is_left(ClusterAuditor(field.cluster, field.space), run)
+
+
+def _moves(field: Field, run: Run, attempt: int, drain: Callable[[str], object]) -> None:
+    """Drain the node of rank 1 long after a save of the job's own rhythm: it goes on from a later step elsewhere."""
+    reached = field.until_step(run, field.step(run.id) + 1, BETWEEN)
+    node = field.places(run.id)[1]
+    drain(node)
+    field.until_attempt(run, attempt)
+    left, present = list(run.attempts())[-2:]
+    assert left.failure == "evicted", left.reason
+    assert (present.from_step or 0) >= reached, "it saved when it was asked to leave"
+    assert node not in field.places(run.id)
+    field.stack.run("nodes", "uncordon", node)
+
+
+def _drain_as_kubectl_does(field: Field, node: str) -> None:
+    """Nothing new there, and an eviction of each pod that is there."""
+    field.space.api.patch(f"/api/v1/nodes/{node}", {"spec": {"unschedulable": True}})
+    for pod in field.space.pods(fieldSelector=f"spec.nodeName={node}"):
+        name = pod["metadata"]["name"]
+        body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+        field.space.api.post(f"{field.space.path}/pods/{name}/eviction", body)
 
 
 def _kill_the_worker(field: Field, run: Run) -> None:
