@@ -23,7 +23,7 @@ PROOF: dict[FailureClass, str] = {
     "not be prepared, or its node did not accept it; its pod is gone and nothing says how; another pod of its "
     "gang was not heard any more",
     FailureClass.NODE_LOST: "its machine went down or was restarted, or its service manager took it down; "
-    "the cluster says that its node is not ready, for longer than its `node_patience`, or gone",
+    "the cluster says that its node is not ready, for longer than the cluster's `patience.node`, or gone",
     FailureClass.PREEMPTED: "its cluster's scheduler took its place for a pod of higher priority "
     "(`PreemptionByScheduler`)",
     FailureClass.EVICTED: "the cluster says that its pod was taken off its node: `Evicted` by a node short of memory, "
