@@ -19,7 +19,7 @@ from typing import Any
 from tests.plugin_tally import FILE
 
 HEARTBEAT_SECONDS = 30
-PROCESSES = {"fast": 3, "faults": 3, "mutants": 2}  # of the groups whose tests may run at the same time
+PROCESSES = {"fast": 3, "faults": 3, "mutants": 3}  # of the groups whose tests may run at the same time
 ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
 BESIDE = (("kube", "production"), ("pods",))  # lanes that run at the same time, each its groups one after another
 
