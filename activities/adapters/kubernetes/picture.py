@@ -38,9 +38,9 @@ class Pictures:
     def asked(self, ref: AttemptRef) -> Attempt:
         """What the API says now, together with what was seen before. Two calls."""
         labels = selector({TOKEN: ref.token})
-        jobs = self._client.list(Kind.JOB, labels=labels)
-        pods = self._client.list(Kind.POD, labels=f"{labels},{ROLE}={RANKS}")
-        return self._tracker.answered(ref, jobs[0] if jobs else None, pods)
+        jobs = self._client.listing(Kind.JOB, labels=labels)
+        pods = self._client.listing(Kind.POD, labels=f"{labels},{ROLE}={RANKS}")
+        return self._tracker.answered(ref, jobs, pods)
 
     def is_blind(self) -> bool:
         """Whether the cluster is not heard now: what is known ages, and nothing follows from that."""

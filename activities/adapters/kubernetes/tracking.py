@@ -4,7 +4,7 @@ A pod that was deleted takes its receipts along; here the last that was seen of 
 """
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -13,6 +13,7 @@ from activities.adapters.kubernetes.cache import Change, Watched
 from activities.adapters.kubernetes.facts import Seen, pod_index, waiting_reasons
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import OURS, RANKS, ROLE, label, ref_of
+from activities.adapters.kubernetes.watching import Listing
 from definitions.attempt import AttemptRef
 
 Object = dict[str, Any]
@@ -112,19 +113,23 @@ class Tracker:
             self._put(attempt)
             return attempt
 
-    def answered(self, ref: AttemptRef, job: Object | None, pods: Iterable[Object]) -> Attempt:
-        """What the API said when it was asked for all of an attempt. What it did not name is gone."""
+    def answered(self, ref: AttemptRef, jobs: Listing, pods: Listing) -> Attempt:
+        """What the API said when it was asked for all of an attempt. What it did not name is gone, but for what was
+        made since: a launch may go on beside the question."""
         now = self._now()
         with self._lock:
             attempt = self._attempts.get(ref.token, Attempt(ref))
-            attempt = replace(attempt, job_gone=True) if job is None else _with_job(attempt, job, gone=False)
-            there = set()
-            for pod in pods:
-                there.add(pod["metadata"]["uid"])
+            for job in jobs.items[:1]:
+                attempt = _with_job(attempt, job, gone=False)
+            if not jobs.items and not _is_later(attempt.job, jobs):
+                attempt = replace(attempt, job_gone=True)
+            for pod in pods.items:
                 attempt = _with_pod(attempt, pod, now, gone=False)
+            there = {pod["metadata"]["uid"] for pod in pods.items}
             missing = [each for uid, each in attempt.pods.items() if uid not in there and not each.gone]
             for each in missing:
-                attempt = _with_pod(attempt, each.pod, each.at, gone=True)
+                if not _is_later(each.pod, pods):
+                    attempt = _with_pod(attempt, each.pod, each.at, gone=True)
             attempt = replace(attempt, asked_at=now)
             if ref.token in self._attempts or attempt.living_job is not None or attempt.pods:
                 self._put(attempt)
@@ -188,11 +193,22 @@ def _with_pod(attempt: Attempt, pod: Object, at: datetime, *, gone: bool) -> Att
 
 
 def _older(one: Object, other: Object) -> bool:
-    """Whether an object was read before another of the same uid; versions of the API server are numbers that grow."""
-    if one["metadata"]["uid"] != other["metadata"]["uid"]:
-        return False
-    versions = [str(each["metadata"].get("resourceVersion", "")) for each in (one, other)]
-    return all(map(str.isdecimal, versions)) and int(versions[0]) < int(versions[1])
+    """Whether an object was read before another of the same uid."""
+    return one["metadata"]["uid"] == other["metadata"]["uid"] and _earlier(_version(one), _version(other))
+
+
+def _is_later(thing: Object | None, listing: Listing) -> bool:
+    """Whether an object was made or changed after a list was read, which therefore says nothing of its end."""
+    return thing is not None and _earlier(listing.version, _version(thing))
+
+
+def _version(thing: Object) -> str:
+    return str(thing["metadata"].get("resourceVersion", ""))
+
+
+def _earlier(one: str, other: str) -> bool:
+    """Versions of the API server are numbers that grow; of others nothing can be said."""
+    return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
 
 def _trim(thing: Object) -> Object:

@@ -9,6 +9,7 @@ from activities.adapters.kubernetes.cache import Change
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import REF, ROLE
 from activities.adapters.kubernetes.tracking import Tracker
+from activities.adapters.kubernetes.watching import Listing
 from definitions.attempt import AttemptRef
 from tests.activities.runtime_world import new_ref
 from tests.support.jobs import NOW
@@ -76,8 +77,18 @@ def test_what_an_answer_of_the_api_leaves_out_is_gone(tracker: Tracker, ref: Att
     tracker.changed(seen(Kind.JOB, thing(ref, "job")))
     for name in ("a", "b"):
         tracker.changed(seen(Kind.POD, thing(ref, name)))
-    attempt = tracker.answered(ref, None, [thing(ref, "b", 2)])
+    attempt = tracker.answered(ref, Listing([], "2"), Listing([thing(ref, "b", 2)], "2"))
     assert (attempt.living_job, [each.pod["metadata"]["name"] for each in attempt.living]) == (None, ["b"])
+
+
+def test_what_was_made_after_the_api_was_asked_is_not_gone(tracker: Tracker, ref: AttemptRef) -> None:
+    """A launch goes on while somebody else looks: the answer is older than what the launch has made."""
+    tracker.put_job(ref, thing(ref, "job", 8))
+    tracker.changed(seen(Kind.POD, thing(ref, "pod", 9)))
+    attempt = tracker.answered(ref, Listing([], "7"), Listing([], "7"))
+    assert (attempt.living_job is not None, len(attempt.living)) == (True, 1)
+    attempt = tracker.answered(ref, Listing([], "9"), Listing([], "9"))
+    assert (attempt.living_job, attempt.living) == (None, [])
 
 
 def test_an_attempt_that_was_collected_is_not_remembered_again(tracker: Tracker, ref: AttemptRef) -> None:
