@@ -4,7 +4,8 @@ Rows whose start was acknowledged are never looked at again, so a job that the e
 over) is not started a second time. A start that happened and was not acknowledged is found by its workflow id.
 
 A row that cannot be started keeps no other from starting. One that cannot be read is complained of once and passed over
-until this process is a new one, which may be of a version that can read it. One that the engine refuses has failed.
+until this process is a new one, which may be of a version that can read it. One that the engine refuses has failed,
+unless the engine itself lacks what every job's start names.
 """
 
 import asyncio
@@ -47,6 +48,7 @@ BATCH = 64
 AT_ONCE = 16
 IDLE_PAUSE = 0.1
 AWAY_PAUSE = 1.0
+NO_MAPPING, UNDEFINED = "no mapping defined for search attribute", ("search attribute", "is not defined")  # its words
 AWAY = (RPCError, RuntimeError, OSError, SQLAlchemyError)  # the engine, or the database
 log = logging.getLogger(__name__)
 
@@ -109,7 +111,7 @@ class Starter:
                 self._pass_over(row, error)
                 return False
             except RPCError as error:
-                if error.status is not RPCStatusCode.INVALID_ARGUMENT:
+                if error.status is not RPCStatusCode.INVALID_ARGUMENT or _knows_too_little(error):
                     raise
                 await asyncio.to_thread(self._refuse, row, str(error))
                 return False
@@ -151,8 +153,14 @@ class Starter:
         transaction(self._engine, lambda session: system.acknowledge_starts(session, jobs, now))
 
 
+def _knows_too_little(error: RPCError) -> bool:
+    """Whether the engine lacks a search attribute of ours: its parts learn late of what a namespace was given, and an
+    administrator may still have to give it. It says nothing against the job."""
+    return NO_MAPPING in str(error) or (UNDEFINED[0] in str(error) and UNDEFINED[1] in str(error))
+
+
 def _away(error: Exception) -> None:
-    log.warning("the engine or the database is away; accepted jobs wait: %s", error)
+    log.warning("the engine or the database is away, or not set up; accepted jobs wait: %s", error)
 
 
 def job_input(row: JobRow) -> JobInput:

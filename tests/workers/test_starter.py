@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlalchemy import Engine
 from temporalio.client import Client
+from temporalio.common import SearchAttributeKey
 from temporalio.contrib.pydantic import pydantic_data_converter
 
 from definitions.states import Phase
@@ -52,6 +53,20 @@ async def test_it_waits_while_the_engine_is_away(
     assert len(waiting(engine)) == 1
     async with going(Starter(engine, temporal_client, task_queue=QUEUE)):
         await eventually_async(lambda: not waiting(engine))
+
+
+async def test_it_waits_while_the_engine_has_not_heard_of_what_its_namespace_was_given(
+    engine: Engine, temporal_client: Client, caplog: Any, monkeypatch: Any
+) -> None:
+    """A search attribute is added, and parts of the engine do not know it yet: no fault of the job."""
+    monkeypatch.setattr(starter, "AWAY_PAUSE", 0.01)
+    monkeypatch.setattr(starter, "TENANT", SearchAttributeKey.for_keyword("AddedInAMoment"))
+    add_job(engine)
+    async with going(Starter(engine, temporal_client, task_queue=QUEUE)):
+        await eventually_async(lambda: "accepted jobs wait" in caplog.text, 30)
+        assert len(waiting(engine)) == 1
+        monkeypatch.undo()
+        await eventually_async(lambda: not waiting(engine), 30)
 
 
 async def test_it_waits_while_the_database_is_away(
