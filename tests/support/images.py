@@ -16,9 +16,9 @@ class Images:
     perdure: str
 
 
-def built_images(folder: Path) -> dict[str, Built]:
+def built_images(folder: Path, *, upgrade: bool = False) -> dict[str, Built]:
     """Both images as files, by `training` and `perdure`. What did not change comes from the cache."""
-    return build(folder, list(NAMES), _say)
+    return build(folder, list(NAMES), _say, upgrade=upgrade)
 
 
 def load_images(cluster: TestCluster, built: dict[str, Built]) -> Images:
