@@ -1,5 +1,6 @@
 """Python packages as files of an image: those of a lock file, and the project's own wheels."""
 
+import csv
 import os
 import re
 import shutil
@@ -51,6 +52,8 @@ def locked(lock: Path, scratch: Path, interpreter: Interpreter, machine: Machine
     for below in list(folder.rglob("*/")):
         if LEFT_OUT.fullmatch(f"{below.relative_to(folder).as_posix()}/"):
             shutil.rmtree(below)
+    for record in folder.glob("*.dist-info/RECORD"):
+        _list_what_is_there(record, folder)
     interpreter.compile(folder, f"/{PLACE}")
     tree = Tree()
     tree.take(folder, PLACE)
@@ -86,6 +89,15 @@ def compiled(modules: Tree, scratch: Path, interpreter: Interpreter) -> Tree:
     tree = Tree()
     tree.take(folder, PLACE)
     return tree
+
+
+def _list_what_is_there(record: Path, folder: Path) -> None:
+    """Take files that were removed from a package's list of its files: the digest of a command is that of this
+    machine's paths."""
+    with record.open(newline="") as listed:
+        rows = [row for row in csv.reader(listed) if row and (folder / row[0]).exists()]
+    with record.open("w", newline="") as listed:
+        csv.writer(listed, lineterminator="\n").writerows(rows)
 
 
 def _run(*arguments: str | Path) -> None:
