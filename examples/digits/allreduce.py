@@ -75,7 +75,7 @@ class Ranks:
                 peer = _connect(address, self._timeout)
                 peer.sendall(HELLO.pack(self._hello, self._rank))
                 return peer
-            except ConnectionRefusedError:  # rank 0 is not there yet
+            except OSError:  # rank 0 is not there yet: its name, its address or its listener
                 if time.monotonic() > ends:
                     raise
                 time.sleep(0.05)

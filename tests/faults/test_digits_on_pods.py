@@ -100,7 +100,7 @@ class Field:
         def reached() -> int | None:
             now = self.step(run.id)
             if run.refresh().phase in FINAL:
-                raise AssertionError(f"it is {run.view.phase} before step {step}: {run.view.reason}")
+                raise AssertionError(f"{run.view.phase} before step {step}: {run.view.reason}\n{self.last_words(run)}")
             return now if now >= step and now % SAVE_EVERY in places else None
 
         return eventually(reached, MUCH, f"step {step} of {run.view.name}")
