@@ -90,8 +90,8 @@ def _listen(address: tuple[str, int], size: int, timeout: float) -> socket.socke
     while True:
         try:
             return socket.create_server(address, backlog=size)
-        except socket.gaierror:
-            if time.monotonic() > ends:
+        except OSError as error:
+            if error.errno is None or error.errno > 0 or time.monotonic() > ends:  # negative: the name is not found
                 raise
             time.sleep(0.05)
 
