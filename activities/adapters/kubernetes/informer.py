@@ -12,7 +12,7 @@ from activities.adapters.kubernetes.cache import Change, KindCache, Object, Watc
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.errors import Gone, KubeError
 from activities.adapters.kubernetes.kinds import Kind
-from activities.adapters.kubernetes.watching import WatchStream
+from activities.adapters.kubernetes.watching import WatchStream, is_earlier
 
 Subscriber = Callable[[Change], None]
 WATCH_SECONDS = 240.0  # after about so long the server ends a watch, and a new one goes to another of its replicas
@@ -153,7 +153,7 @@ class _Loop:
 
     def _step(self) -> None:
         """One watch, from a new list when there is no version to go on from."""
-        if self._version and _earlier(self._client.current_version(self._watched.kind), self._version):
+        if self._version and is_earlier(self._client.current_version(self._watched.kind), self._version):
             self._version = ""  # restored from a backup: the server would wait for our version, and tell nothing
         if not self._version:
             self._list()
@@ -185,7 +185,7 @@ class _Loop:
         began = time.monotonic()
         for event in stream:
             moment = self._now()
-            if _earlier(event.version, self._version):
+            if is_earlier(event.version, self._version):
                 raise Gone(f"versions of {watched.kind.plural} went back from {self._version} to {event.version}")
             if event.type == "DELETED":
                 self._tell(self.cache.remove(event.object, moment))
@@ -208,8 +208,3 @@ class _Loop:
                         subscriber(change)
                     except Exception:
                         log.exception("a subscriber failed on a change of %s %s", change.kind.plural, change.name)
-
-
-def _earlier(version: str, other: str) -> bool:
-    """Versions are numbers on every server that there is; of those that were not, nothing could be said."""
-    return version.isdigit() and other.isdigit() and int(version) < int(other)

@@ -13,7 +13,7 @@ from activities.adapters.kubernetes.cache import Change, Watched
 from activities.adapters.kubernetes.facts import Seen, pod_index, waiting_reasons
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import OURS, RANKS, ROLE, label, ref_of
-from activities.adapters.kubernetes.watching import Listing
+from activities.adapters.kubernetes.watching import Listing, is_earlier
 from definitions.attempt import AttemptRef
 
 Object = dict[str, Any]
@@ -194,21 +194,16 @@ def _with_pod(attempt: Attempt, pod: Object, at: datetime, *, gone: bool) -> Att
 
 def _older(one: Object, other: Object) -> bool:
     """Whether an object was read before another of the same uid."""
-    return one["metadata"]["uid"] == other["metadata"]["uid"] and _earlier(_version(one), _version(other))
+    return one["metadata"]["uid"] == other["metadata"]["uid"] and is_earlier(_version(one), _version(other))
 
 
 def _is_later(thing: Object | None, listing: Listing) -> bool:
     """Whether an object was made or changed after a list was read, which therefore says nothing of its end."""
-    return thing is not None and _earlier(listing.version, _version(thing))
+    return thing is not None and is_earlier(listing.version, _version(thing))
 
 
 def _version(thing: Object) -> str:
     return str(thing["metadata"].get("resourceVersion", ""))
-
-
-def _earlier(one: str, other: str) -> bool:
-    """Versions of the API server are numbers that grow; of others nothing can be said."""
-    return one.isdecimal() and other.isdecimal() and int(one) < int(other)
 
 
 def _trim(thing: Object) -> Object:

@@ -71,3 +71,8 @@ class WatchStream:
         if code == 410:
             raise Gone(f"cannot {target}: {value.get('message', 'the version is too old')}")
         raise refusal(Answer(code, json.dumps(value).encode()), target)
+
+
+def is_earlier(version: str, other: str) -> bool:
+    """Versions are numbers that grow on every server that there is; of those that were not, nothing could be said."""
+    return version.isdecimal() and other.isdecimal() and int(version) < int(other)
