@@ -16,7 +16,7 @@ import yaml
 
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.cluster_audit import ClusterAuditor
-from tests.support.cluster_worker import ClusterWorker, account, running_worker
+from tests.support.cluster_worker import ClusterWorker, account, add_simulated_cluster, running_worker
 from tests.support.effects import HOOK_SIDES, cluster_hooks, effect_names, hooks
 from tests.support.polling import eventually
 from tests.support.stack import FINAL, Stack, running_stack, wait_for
@@ -138,16 +138,7 @@ def served(kube_api: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> I
         kube_api.simulated_nodes(2, CAPACITY, {PLACE: place}) as nodes,
         account(kube_api, space, folder) as kubeconfig,
     ):
-        spec = {
-            "namespace": space.name,
-            "image": "perdure.test/train:1",
-            "agentImage": "perdure.test/perdure:1",
-            "storage": {"enabled": False},
-        }
-        document = {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": NAME}, "spec": spec}
-        file = folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(document))
-        stack.run("clusters", "add", NAME, "-f", str(file))
+        add_simulated_cluster(stack, NAME, folder, space)
         with running_worker(stack, NAME, kubeconfig) as worker:
             made = Served(stack, worker, space, nodes, place)
             eventually(lambda: all(made.node(node).get("ready") for node in nodes), 60, "the nodes are told of")

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-import yaml
 from temporalio.client import WorkflowExecutionStatus
 
 from tests.faults.test_soak import workflow_statuses
@@ -25,7 +24,7 @@ from tests.support.chaos_plans import Evenly
 from tests.support.chaos_proxy import ChaosProxy, chaos_proxy
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.cluster_audit import ClusterAuditor
-from tests.support.cluster_worker import account, running_worker
+from tests.support.cluster_worker import account, add_simulated_cluster, running_worker
 from tests.support.polling import eventually
 from tests.support.simulated_trainers import Place, Trainers
 from tests.support.stack import Stack, running_stack
@@ -87,16 +86,7 @@ def soaked(cluster: TestCluster, folder: Path) -> Iterator[Soaked]:
         account(cluster, space, folder) as direct,
         chaos_proxy(cluster.url, Evenly(SEED, CHANCES, LATE), certificate=cluster.certificate) as proxy,
     ):
-        spec = {
-            "namespace": space.name,
-            "image": "perdure.test/train:1",
-            "agentImage": "perdure.test/perdure:1",
-            "storage": {"enabled": False},
-        }
-        document = {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": NAME}, "spec": spec}
-        file = folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(document))
-        stack.run("clusters", "add", NAME, "-f", str(file))
+        add_simulated_cluster(stack, NAME, folder, space)
         token = json.loads(direct.read_text())["users"][0]["user"]["token"]
         with running_worker(stack, NAME, proxy.kubeconfig(folder / "through-faults", token)):
             yield Soaked(stack, space, proxy, place)

@@ -19,7 +19,7 @@ from deploy.testcluster.layout import REAL_NODES
 from perdure.client import Client, Run
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.cluster_audit import ClusterAuditor
-from tests.support.cluster_worker import ClusterWorker, account, running_worker
+from tests.support.cluster_worker import ClusterWorker, account, add_cluster, running_worker
 from tests.support.images import Images
 from tests.support.kubelets import paused
 from tests.support.minio import Minio
@@ -152,10 +152,7 @@ def field(
             "storage": {"className": "folders", "size": "1Gi", "shared": True},
             "patience": {"node": "5s"},
         }
-        document = {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": NAME}, "spec": spec}
-        file = folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(document))
-        stack.run("clusters", "add", NAME, "-f", str(file))
+        add_cluster(stack, NAME, folder, spec)
         with running_worker(stack, NAME, kubeconfig) as worker:
             yield Field(stack, worker, kube_nodes, space)
 

@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-import yaml
 from websockets.sync.client import connect
 
 from activities.adapters.kubernetes import rbac
@@ -31,7 +30,7 @@ from definitions.cluster import ClusterSettings
 from definitions.pod_needs import PodNeeds
 from tests.activities.runtime_world import launch_of
 from tests.support.cluster import Namespace, TestCluster
-from tests.support.cluster_worker import least_account, running_worker
+from tests.support.cluster_worker import add_simulated_cluster, least_account, running_worker
 from tests.support.minio import Minio
 from tests.support.polling import eventually
 from tests.support.stack import Stack, running_stack
@@ -104,16 +103,7 @@ def field(kube_api: TestCluster, minio: Minio, tmp_path_factory: pytest.TempPath
         kube_api.simulated_nodes(2, CAPACITY, {PLACE: space.name}) as nodes,
         least_account(kube_api, space, folder) as kubeconfig,
     ):
-        spec = {
-            "namespace": space.name,
-            "image": "perdure.test/train:1",
-            "agentImage": "perdure.test/perdure:1",
-            "storage": {"enabled": False},
-        }
-        document = {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": NAME}, "spec": spec}
-        file = folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(document))
-        stack.run("clusters", "add", NAME, "-f", str(file))
+        add_simulated_cluster(stack, NAME, folder, space)
         with running_worker(stack, NAME, kubeconfig):
             yield Field(stack, kube_api, space, kubeconfig, nodes)
 

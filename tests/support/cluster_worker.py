@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -97,6 +98,20 @@ def running_worker(stack: Stack, name: str, kubeconfig: Path, **environment: str
     finally:
         status = worker.close()
     assert status == 0, f"the worker ended with {status}: {worker.log.read_text()[-4000:]}"
+
+
+def add_cluster(stack: Stack, name: str, folder: Path, spec: dict[str, Any]) -> None:
+    """Make a cluster known to the stack, by a document in this folder."""
+    document = {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
+    file = folder / "cluster.yaml"
+    file.write_text(yaml.safe_dump(document))
+    stack.run("clusters", "add", name, "-f", str(file))
+
+
+def add_simulated_cluster(stack: Stack, name: str, folder: Path, space: Namespace) -> None:
+    """One whose pods are simulated: their images are never fetched, and they have no volumes."""
+    images = {"image": "perdure.test/train:1", "agentImage": "perdure.test/perdure:1"}
+    add_cluster(stack, name, folder, {"namespace": space.name, **images, "storage": {"enabled": False}})
 
 
 @contextmanager
