@@ -38,7 +38,7 @@ NODES, CAPACITY = 5, {"cpu": "96", "memory": "512Gi", "pods": "110"}
 AT_ONCE = 32  # jobs that are not over
 GANGS, FAILING = 0.25, 0.15  # shares: of jobs with two pods, of pods that fail
 LAST = 3  # attempt in which no pod fails: the same failure three times in a row would be taken for the job's own
-CHANCES = {"create": 0.12, "get": 0.12, "list": 0.3, "patch": 0.12, "delete": 0.15, "watch": 0.9}
+CHANCES = {"create": 0.12, "get": 0.12, "list": 0.3, "patch": 0.12, "delete": 0.15, "watch": 1.0}
 LATE = 3  # requests of each verb that come to the server after they were given up
 RETRIES = {"limit": 20, "backoff": {"initial": "200ms", "max": "1s"}, "rules": {"user-error": 20, "signal": 20}}
 TIMING = {"PERDURE_SAFETY_POLL": "5s"}
@@ -84,8 +84,9 @@ def soaked(cluster: TestCluster, folder: Path) -> Iterator[Soaked]:
         cluster.namespace() as space,
         cluster.simulated_nodes(NODES, CAPACITY, {PLACE: place}),
         account(cluster, space, folder) as direct,
-        chaos_proxy(cluster.url, Evenly(SEED, CHANCES, LATE), certificate=cluster.certificate) as proxy,
+        chaos_proxy(cluster.url, certificate=cluster.certificate) as proxy,
     ):
+        proxy.plan = Evenly(SEED, CHANCES, LATE, proxy.did)
         add_simulated_cluster(stack, NAME, folder, space)
         token = json.loads(direct.read_text())["users"][0]["user"]["token"]
         with running_worker(stack, NAME, proxy.kubeconfig(folder / "through-faults", token)):

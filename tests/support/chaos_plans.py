@@ -31,16 +31,19 @@ LATE = Fault(Act.DELAY, seconds=12)
 
 
 class Evenly:
-    """Each request meets a fault with the chance of its verb: of those that it can meet, the one that was met least.
+    """Each request meets a fault with the chance of its verb: of those that it can meet, the one that was done least.
 
+    `did`: what the proxy has really done. A watch that is to be cut after some lines may be one that tells nothing,
+    so what was planned for it says little.
     `late`: how many requests of each verb come late, which costs more time than the others.
     """
 
-    def __init__(self, seed: int, chances: Mapping[str, float], late: int) -> None:
+    def __init__(self, seed: int, chances: Mapping[str, float], late: int, did: Mapping[tuple[str, str], int]) -> None:
         self._dice = random.Random(seed)
         self._lock = threading.Lock()
         self._met: Counter[tuple[str, str]] = Counter()
         self._late = late
+        self._did = did
         self.chances = chances
 
     @staticmethod
@@ -52,10 +55,14 @@ class Evenly:
             if self._dice.random() >= self.chances.get(request.verb, 0.0):
                 return None
             possible = [each for each in self.faults(request.verb) if each is not LATE or self._may_be_late(request)]
-            least = min(self._met[request.verb, fault.name] for fault in possible)
-            fault = self._dice.choice([each for each in possible if self._met[request.verb, each.name] == least])
+            least = min(self._times(request.verb, fault) for fault in possible)
+            fault = self._dice.choice([each for each in possible if self._times(request.verb, each) == least])
             self._met[request.verb, fault.name] += 1
             return fault
+
+    def _times(self, verb: str, fault: Fault) -> tuple[int, int]:
+        """How often it was done, and how often planned."""
+        return self._did.get((verb, fault.name), 0), self._met[verb, fault.name]
 
     def _may_be_late(self, request: Request) -> bool:
         return self._met[request.verb, LATE.name] < self._late
