@@ -3,11 +3,13 @@
 import json
 import logging
 import threading
+import time
 import uuid
 from datetime import timedelta
 
+from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import main_state, pod_index
+from activities.adapters.kubernetes.facts import is_over, main_state, pod_index
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
@@ -21,6 +23,8 @@ from definitions.session import Channel, Exec, Frame, Terminal
 ENTER = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/shim/enter.py")
 LOOK_EVERY = 1.0  # seconds that a reader waits before it sees that its session was closed
 END_WITHIN = timedelta(seconds=10)
+TOLD_WITHIN = 5.0  # seconds in which a node tells the cluster that it started a container
+PAUSE = 0.2
 logger = logging.getLogger(__name__)
 
 
@@ -46,13 +50,24 @@ class Sessions:
         return _Connection(self._client.port_forward(self._pod(ref, rank), port), port)
 
     def _pod(self, ref: AttemptRef, rank: int) -> str:
+        """Name of the pod where the rank runs. One that is on its node and not up may be up there already."""
         launch = self._observer.launch(ref)
-        if launch is not None:
-            for each in self._pictures.now(ref).living:
-                runs = main_state(each.pod) is ContainerState.RUNNING
-                if runs and pod_index(each.pod) == rank // launch.processes_per_node:
-                    return str(each.pod["metadata"]["name"])
+        ends = time.monotonic() + TOLD_WITHIN
+        while launch is not None:
+            index = rank // launch.processes_per_node
+            pods = [each.pod for each in self._pictures.now(ref).living if pod_index(each.pod) == index]
+            for pod in pods:
+                if main_state(pod) is ContainerState.RUNNING:
+                    return str(pod["metadata"]["name"])
+            if not any(map(_starts, pods)) or time.monotonic() > ends:
+                break
+            time.sleep(PAUSE)
         raise PortError(f"rank {rank} does not run", permanent=True, code="PD-3017")
+
+
+def _starts(pod: Object) -> bool:
+    on_node = (pod.get("spec") or {}).get("nodeName") is not None
+    return on_node and not is_over(pod) and main_state(pod) is ContainerState.WAITING
 
 
 class _Program:
