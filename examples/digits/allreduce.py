@@ -48,7 +48,7 @@ class Ranks:
 
     def _gather(self, size: int, address: tuple[str, int]) -> list[socket.socket]:
         joined: dict[int, socket.socket] = {}
-        with _listen(address, size, self._timeout) as server:
+        with socket.create_server(address, backlog=size) as server:
             server.settimeout(self._timeout)
             while len(joined) < size - 1:
                 peer, _ = server.accept()
@@ -82,18 +82,6 @@ class Ranks:
 
     def _receive(self, peer: socket.socket, like: Floats) -> Floats:
         return np.frombuffer(_read(peer, like.nbytes), dtype=like.dtype).reshape(like.shape)
-
-
-def _listen(address: tuple[str, int], size: int, timeout: float) -> socket.socket:
-    """Rank 0 listens under its own name, which a cluster may learn later than the process begins."""
-    ends = time.monotonic() + timeout
-    while True:
-        try:
-            return socket.create_server(address, backlog=size)
-        except OSError as error:
-            if error.errno is None or error.errno > 0 or time.monotonic() > ends:  # negative: the name is not found
-                raise
-            time.sleep(0.05)
 
 
 def _connect(address: tuple[str, int], timeout: float) -> socket.socket:

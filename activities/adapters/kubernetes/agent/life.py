@@ -15,13 +15,14 @@ from .beside import gate, procs
 from .echo import Echo
 from .folder import Folder
 from .gang import Alone, Leader, Member, join
+from .names import Names
 from .places import TERMINATION_LOG
 from .reports import Reports
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import FrameType
-    from typing import NoReturn
+    from typing import Any, NoReturn
 
 FAILED = "PD-3207"
 TICK, TICK_ALONE = 0.25, 1.0  # seconds between two looks; signals, ends of children and news of others end a wait
@@ -34,8 +35,10 @@ class Life:
         self._pod = pod
         self._folder = Folder(pod)
         self._echo = Echo(pod.specs, None if pod.shared else Reports(pod.places.run, pod.specs))
+        self._names = Names(pod.names_to_know(), pod.names_within, self._wake_up)
         self._told_to_end = False
         self._leaving = False
+        self._told_of_name = False
         self._adopt_at = 0.0
         self._wakes, self._wake = os.pipe()
         for end in (self._wakes, self._wake):
@@ -55,6 +58,7 @@ class Life:
             gate.decide(self._pod.places.attempt, gate.CLOSED, "the agent", why)
         self._be_woken()
         self._echo.start()
+        self._names.start()
         gang = self._join()
         while not self._tick(gang):
             self._wait()
@@ -72,7 +76,7 @@ class Life:
         """One look at everything; whether all is over."""
         now = time.monotonic()
         look = pairs.reap() or now >= self._adopt_at
-        state = self._folder.state()
+        state = self._names_known(self._folder.state())
         with contextlib.suppress(OSError):  # the disk is full, say: what could not be written is at the next tick
             if look:
                 self._adopt_at = now + ADOPT_EVERY
@@ -85,6 +89,16 @@ class Life:
                 self._folder.pass_on_ends()
             gang.tick(state)
         return bool(state["ended"]) and gang.may_end()
+
+    def _names_known(self, state: dict[str, Any]) -> dict[str, Any]:
+        """The state, in which ranks only stand ready once those that they will look for can be found."""
+        if state["gate"] is not None or not state["held"]:
+            return state
+        missing = self._names.missing
+        if missing is not None and not self._told_of_name:
+            self._told_of_name = True
+            self._echo.say(f"the name {missing} was not found in {self._pod.names_within:g} s: starting without it")
+        return {**state, "held": self._names.known()}
 
     def _end(self, gang: Alone | Leader | Member) -> int:
         gang.close()

@@ -34,6 +34,7 @@ class Pod:
         self.hosts: list[str] = raw["hosts"]
         self.gang_port: int = raw["gang_port"]
         self.gate_within: float = raw["gate_within"]
+        self.names_within: float = raw["names_within"]
         self.save_within: float | None = raw["save_within"]
         self.grace: float = raw["grace"]
         self.shared: bool = raw["shared"]  # the run folder is one for all pods
@@ -57,6 +58,12 @@ class Pod:
     def first_rank(self, index: int) -> int:
         """The first rank of a pod: all have equally many."""
         return index * len(self.specs)
+
+    def names_to_know(self) -> list[str]:
+        """Those that ranks here may look for at once. The first pod asks for all: else N pods asked N² times."""
+        if self.alone:
+            return []
+        return [self.hosts[self.index], *(self.hosts if self.leads else self.hosts[:1])]
 
     @property
     def followers(self) -> list[int]:

@@ -15,6 +15,7 @@ from definitions.states import Mode
 from policies.rank_environment import rank_environment
 
 LATER = 60.0  # seconds after the agents, who see all pods, a rank closes the gate by itself
+LOOPBACK = "127.0.0.1"  # the only pod's ranks need no name to find each other
 NOBODY = ".nobody"  # the pipe in which the local runtime hears of ends: here the agent is told by the kernel
 
 
@@ -53,6 +54,7 @@ class PodSpecs:
             "hosts": list(pod.hosts),
             "gang_port": pod.gang_port,
             "gate_within": pod.gate_within.total_seconds(),
+            "names_within": pod.names_within.total_seconds(),
             "save_within": None if pod.save_within is None else pod.save_within.total_seconds(),
             "grace": launch.grace.total_seconds(),
             "shared": pod.shared_data,
@@ -66,7 +68,8 @@ class PodSpecs:
         folder = places.secrets_of(rank) if self._files else None
         folders = Folders(run=Path(places.run), work=root, secrets=None if folder is None else Path(folder))
         settings = Settings()
-        place = rank_environment(launch, rank, pod.hosts[self._index], pod.hosts[0], pod.port, pod.hosts)
+        first = pod.hosts[0] if len(pod.hosts) > 1 else LOOPBACK
+        place = rank_environment(launch, rank, pod.hosts[self._index], first, pod.port, pod.hosts)
         spec = {
             **common_spec(launch, rank, self._values, self._files),
             "run_folder": places.run,

@@ -67,6 +67,18 @@ def test_a_pod_that_comes_late_is_waited_for(gang: MakeGang) -> None:
     assert made.wait() == [0, 0]
 
 
+def test_no_rank_runs_before_names_are_found_and_a_name_that_never_is_holds_nobody_for_good(gang: MakeGang) -> None:
+    begun = time.monotonic()
+    hosts = ("127.0.0.1", "no-such-pod.invalid")
+    made = gang(launch_of(python("print('runs')"), nodes=2), hosts=hosts, names_within=2.0).start()
+    assert made.wait() == [0, 0]
+    assert time.monotonic() - begun > 2.0
+    assert [pod.texts(pod.index) for pod in made.pods] == [["runs"], ["runs"]]
+    for pod in made.pods:
+        said = f"the name {hosts[1]} was not found in 2 s: starting without it"
+        assert [line for line in pod.output() if said in line] != []
+
+
 @pytest.mark.parametrize("shared", [True, False], ids=["one run folder", "a folder each"])
 def test_a_rank_that_fails_ends_the_ranks_of_all_pods(gang: MakeGang, *, shared: bool) -> None:
     code = """

@@ -147,6 +147,8 @@ class Gang:
         shared: bool = True,
         secrets: dict[str, str] | None = None,
         gate_within: float = 30.0,
+        names_within: float = 30.0,
+        hosts: tuple[str, ...] | None = None,
         save_within: float | None = None,
     ) -> None:
         self.launch = launch
@@ -155,12 +157,13 @@ class Gang:
         self._shared = folder / "volume" if shared else None
         self.pod_launch = PodLaunch(
             launch=launch,
-            hosts=("127.0.0.1",) * launch.nodes,
+            hosts=hosts or ("127.0.0.1",) * launch.nodes,
             port=free_port(),
             gang_port=free_port(),
             secrets={name: name for name in self._secrets},
             shared_data=shared,
             gate_within=timedelta(seconds=gate_within),
+            names_within=timedelta(seconds=names_within),
             save_within=None if save_within is None else timedelta(seconds=save_within),
         )
         self.pods = [Pod(folder / f"pod-{index}", index, launch.ref.token) for index in range(launch.nodes)]
