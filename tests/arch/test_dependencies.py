@@ -48,12 +48,16 @@ def test_the_light_distribution_declares_what_is_locked_for_it() -> None:
 def test_the_server_distribution_declares_what_is_locked_for_it() -> None:
     version = project(SERVER)["version"]
     assert dependencies(SERVER) - {f"perdure=={version}"} == requirements("server.in")
+    assert project(SERVER)["optional-dependencies"] == {"simulator": sorted(requirements("simulator.in"))}
 
 
 def test_both_distributions_have_one_version_and_name_each_other() -> None:
     version = project(LIGHT)["version"]
     assert project(SERVER)["version"] == version
-    assert project(LIGHT)["optional-dependencies"] == {"server": [f"perdure-server=={version}"]}
+    assert project(LIGHT)["optional-dependencies"] == {
+        "server": [f"perdure-server=={version}"],
+        "simulator": [f"perdure-server[simulator]=={version}"],
+    }
     assert f"perdure=={version}" in dependencies(SERVER)
 
 
