@@ -5,6 +5,7 @@ parse_job(text, source=...)       the one Job of a text; likewise parse_one for 
 from_data(data)                   a document that is data already (a request's JSON)
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
 from pydantic import BaseModel
@@ -12,39 +13,77 @@ from pydantic import BaseModel
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.cluster_document import Cluster
 from definitions.job import Job
+from definitions.node_pool import NodePool
+from definitions.priority_class import PriorityClass
+from definitions.queue import Queue
 from definitions.refusals import refused_fields
+from definitions.reservation import Reservation
+from definitions.resource_flavor import ResourceFlavor
 from definitions.schedule import Schedule
 from definitions.secret import Secret
 from definitions.spec_errors import SpecError, SpecIssue, did_you_mean, in_order, raise_issues
 from definitions.spec_types import not_text, yaml_text
 from definitions.spec_validation import check
 from definitions.template import Template, on_cluster, template_issues
+from definitions.topology import Topology
 from definitions.yaml_loader import Document, read
 from definitions.yaml_nodes import Scalar, locate
 
-AnyKind = Job | Template | Secret | Schedule | Cluster
-M = TypeVar("M", Job, Template, Secret, Schedule, Cluster)
+ForScheduler = Queue | ResourceFlavor | PriorityClass | Topology | NodePool | Reservation
+AnyKind = Job | Template | Secret | Schedule | Cluster | ForScheduler
+Together = Callable[[Sequence[AnyKind]], Iterable[tuple[int, SpecIssue]]]
+M = TypeVar(
+    "M",
+    Job,
+    Template,
+    Secret,
+    Schedule,
+    Cluster,
+    Queue,
+    ResourceFlavor,
+    PriorityClass,
+    Topology,
+    NodePool,
+    Reservation,
+)
 KINDS: dict[str, type[BaseModel]] = {
     "Job": Job,
     "Template": Template,
     "Secret": Secret,
     "Schedule": Schedule,
     "Cluster": Cluster,
+    "Queue": Queue,
+    "ResourceFlavor": ResourceFlavor,
+    "PriorityClass": PriorityClass,
+    "Topology": Topology,
+    "NodePool": NodePool,
+    "Reservation": Reservation,
 }
 
 
-def parse(text: str | bytes, *, source: str, served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> list[AnyKind]:
+def parse(
+    text: str | bytes,
+    *,
+    source: str,
+    served_only: bool = True,
+    cluster: str = LOCAL_CLUSTER,
+    together: Together | None = None,
+) -> list[AnyKind]:
     """Read every document of a text. Raises SpecError with every fault of all of them.
 
-    With `served_only` (the default) fields that nothing here would act on are faults too. `cluster`: where jobs run
-    that name none; what may be set depends on that.
+    With `served_only` (the default) kinds and fields that nothing here would act on are faults too. `cluster`: where
+    jobs run that name none; what may be set depends on that. `together`: asked for faults between the documents, each
+    with the index of its document, when every document is right by itself.
     """
     documents = read(text, source=source)
     if not documents:
         raise _none_there(source)
     found = [_parsed(document, served_only, cluster) for document in documents]
     raise_issues([issue for _, issues in found for issue in issues])
-    return [kind for kind, _ in found if kind is not None]
+    kinds = [kind for kind, _ in found if kind is not None]
+    if together is not None:
+        raise_issues([_placed(issue, documents[index]) for index, issue in together(kinds)])
+    return kinds
 
 
 def parse_job(text: str | bytes, source: str, *, served_only: bool = True, cluster: str = LOCAL_CLUSTER) -> Job:
@@ -84,6 +123,9 @@ def _checked(
     model = _model_of(data)
     if isinstance(model, SpecIssue):
         return None, [model]
+    if served_only and issubclass(model, ForScheduler):
+        what = f"a {model.__name__} is read by the simulator, and by nothing else yet"
+        return None, [SpecIssue(code="PD-1600", loc=("kind",), what=what, fix="give the file to perdure simulate -f")]
     kind, issues = check(model, _placed_on(data, model, cluster), hide=hide or model is Secret)
     if not isinstance(kind, AnyKind):
         return None, issues

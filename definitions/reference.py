@@ -24,7 +24,7 @@ _HEAD = "| Field | Type | Default | Meaning |\n| --- | --- | --- | --- |"
 
 
 def reference(kind: str) -> str:
-    """Every field of a kind, one table per group of fields. `kind`: Job, Template, Secret, Schedule or Cluster."""
+    """Every field of a kind, one table per group of fields. `kind`: one of KINDS."""
     model = KINDS[kind]
     return "\n\n".join(_sections(model, "", refusable=model is Job)) + "\n"
 

@@ -5,6 +5,7 @@ from docs.makers.markdown import page, table
 
 AREAS = (
     (1000, 1599, "Documents, fields and templates"),
+    (1600, 1699, "Documents of the scheduler"),
     (2000, 2899, "Requests to the API"),
     (2900, 2999, "The command line and the client"),
     (3000, 3399, "Running attempts"),

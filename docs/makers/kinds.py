@@ -18,11 +18,27 @@ REFUSED = (
     "It is refused with the code that is given, never stored and ignored. **Only with `cluster`** marks what "
     "a job of this machine's processes cannot have; it is refused there in the same way."
 )
+SIMULATED = (
+    "It is read by the simulator (`perdure simulate -f FILE`). Nothing of an installation acts on it yet, so that "
+    "`perdure apply` refuses it (PD-1600)."
+)
+LOCAL_TIME = (
+    "Local times are meant in the zone of `timeZone`, and are written to the minute, without an offset: "
+    "`2027-03-05T10:00`. A rule keeps local times; what is charged is real time, which on a night of changing clocks "
+    "is an hour more or less. A start or end that clocks jump over becomes the first moment after the jump; of one "
+    "that comes twice the first is taken; a day that a zone skipped has no window. The window notes each of these."
+)
 INTRO = {
     "Job": f"A job, as a document for `perdure apply -f`. {FORMS}\n\n{YAML}\n\n{REFUSED}",
     "Template": f"A template, as a document. How it is used: [templates](templates.md). {FORMS}",
     "Schedule": f"A schedule, as a document. How it is used: [schedules](schedules.md). {FORMS}",
     "Cluster": f"A cluster, as a document. How it is used: [clusters](clusters.md). {FORMS}",
+    "Queue": f"A node of the tree of queues, as a document. {SIMULATED} {FORMS}",
+    "ResourceFlavor": f"One sort of GPU, as a document. {SIMULATED}",
+    "PriorityClass": f"A class of priority, as a document. {SIMULATED}",
+    "Topology": f"How close to each other nodes are, as a document. {SIMULATED}",
+    "NodePool": f"Nodes that belong together, real or made up, as a document. {SIMULATED}",
+    "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {SIMULATED} {LOCAL_TIME}",
     "Secret": "A secret, as a document. How it is used: [secrets](secrets.md).",
 }
 TITLES = {"Job": "Job specification"}
@@ -30,9 +46,15 @@ TITLES = {"Job": "Job specification"}
 
 def pages() -> dict[str, str]:
     return {
-        f"{kind.lower()}-spec.md": page(TITLES.get(kind, f"{kind} specification"), intro, _linked(reference(kind)))
+        f"{_slug(kind)}-spec.md": page(
+            TITLES.get(kind, f"{kind} specification"), _linked(intro), _linked(reference(kind))
+        )
         for kind, intro in INTRO.items()
     }
+
+
+def _slug(kind: str) -> str:
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind).lower()
 
 
 def _linked(text: str) -> str:

@@ -1,0 +1,83 @@
+"""Codes PD-1600 to PD-1699: documents of the scheduler, alone and together."""
+
+from definitions.errors import Exit, register
+
+UNPROCESSABLE = 422
+
+
+def _document(code: str, title: str, why: str, remedy: str) -> None:
+    register(code, title, UNPROCESSABLE, Exit.USAGE, why, remedy)
+
+
+_document(
+    "PD-1600",
+    "Read by the simulator only",
+    "Nothing of an installation acts on this kind of document yet; it is refused rather than stored and ignored.",
+    "Give it to the simulator: perdure simulate -f FILE.",
+)
+_document(
+    "PD-1601",
+    "Not a number of GPUs",
+    "GPUs are counted in whole ones or in fractions of one, down to a thousandth.",
+    "Write a number such as 8 or 0.5, without quotes.",
+)
+_document(
+    "PD-1602",
+    "Not a local time",
+    "Reservations are meant in local time: a date and a time to the minute, in the zone of timeZone, with no offset.",
+    "Write it like 2027-03-05T10:00.",
+)
+_document(
+    "PD-1603",
+    "Not a day of the week",
+    "Days are written mon to sun. For months a number before it counts them from the begin, or with - from the end.",
+    "Write it like mon, 1mon or -1fri.",
+)
+_document(
+    "PD-1610",
+    "Names what is not there",
+    "Documents of the scheduler name each other, and everything that is named must be among those that are read.",
+    "Add the document that is named, or correct the name.",
+)
+_document(
+    "PD-1611",
+    "Queues in a circle",
+    "Queues form a tree: going up from parent to parent must end at a root.",
+    "Remove parent from one of the queues that are listed.",
+)
+_document(
+    "PD-1612",
+    "Name taken",
+    "Two documents of one kind have the same name, so it is not clear which is meant.",
+    "Rename or remove one of them.",
+)
+_document(
+    "PD-1613",
+    "Two defaults",
+    "One queue takes the jobs that name none, and one priority class those that name no class.",
+    "Remove default from all but one.",
+)
+_document(
+    "PD-1614",
+    "Guaranteed more than there is above",
+    "What queues are guaranteed together must fit into what the queue above them is guaranteed, or may have at most.",
+    "Lower a guarantee below, or raise the one above.",
+)
+_document(
+    "PD-1615",
+    "One model in two flavors",
+    "Quotas are counted by model of GPU, so that each model, under any of its names, belongs to one flavor.",
+    "Merge the two flavors, or remove the model from one of them.",
+)
+_document(
+    "PD-1616",
+    "Domains that cut across each other",
+    "A domain lies within one domain of the wider level, so the wider one holds a whole number of narrower ones.",
+    "Choose sizes of which each wider one is a multiple of the next.",
+)
+_document(
+    "PD-1617",
+    "Reserved twice at once",
+    "Two windows hold the same capacity at one time. They are compared in real time, clock changes included.",
+    "Move or shorten one of the two, or reserve other nodes.",
+)
