@@ -105,6 +105,14 @@ class Nodes:
         self._change(shape, node, devices, 1, word)
         self.given[0] += 1
 
+    def take_back(self, shape: Shape, node: int, devices: Sequence[int]) -> None:
+        """A pod that was only tried is gone again: nothing is free that was not before the trial."""
+        self._change(shape, node, devices, 1, "")
+
+    def mark(self, word: str, nodes: Sequence[int]) -> None:
+        """A pod with this word of `apart` is on each of these nodes, whose room it has already."""
+        np.add.at(self.words.setdefault(word, np.zeros(len(self.names), np.int64)), nodes, 1)
+
     def take_all(self, request: Request, pods: Sequence[Pod]) -> None:
         """A gang holds these places from now on."""
         for pod in pods:

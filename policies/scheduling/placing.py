@@ -1,0 +1,106 @@
+"""Where a gang goes: all of its pods, or none and why."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from policies.scheduling.masks import Mask
+from policies.scheduling.model import Pod, Refusal, Request, Shape
+from policies.scheduling.nodes import Ints, Nodes
+from policies.scheduling.parts import Gang, gang
+from policies.scheduling.refusals import refusal
+from policies.scheduling.rows import ScoreRows
+from policies.scheduling.scores import Scoring
+from policies.scheduling.search import search
+from policies.scheduling.trials import Spot, Trials
+
+REMEMBERED = 20_000  # gangs that failed
+
+
+class Placer:
+    """Places gangs on `nodes`, one after the other. Kept between rounds: it remembers scores, and what failed.
+
+    A gang is placed by score (`scores.py`), its hardest part first; where closeness is asked for, in the domain with
+    the least room that holds it. If it has one part, that finds a place whenever there is one. If it has several, an
+    exact search follows, up to the bounds in `search.py`. Levels that are only preferred are kept if placing by score
+    manages to. Equal nodes: the first in the order of `nodes`; the same calls give the same places.
+    """
+
+    def __init__(self, nodes: Nodes, scoring: Scoring) -> None:
+        self.nodes = nodes
+        self._rows = ScoreRows(nodes, scoring)
+        self._failed: dict[object, tuple[int, Refusal]] = {}
+
+    def place(
+        self, request: Request, *, allowed: Mask | None = None, sizes: Sequence[int] | None = None
+    ) -> tuple[Pod, ...] | Refusal:
+        """Pods in the order of roles, their room taken; or a refusal, and nothing is taken.
+
+        `allowed`: bool[N], only these nodes. `sizes`: pods of each role, in place of its `count`. A gang that failed on
+        all nodes is refused unseen until something becomes free.
+        """
+        counts = tuple(role.count for role in request.roles) if sizes is None else tuple(sizes)
+        key = None if allowed is not None else _key(request, counts)
+        if key is not None and (known := self._failed.get(key)) and known[0] == self.nodes.given[0]:
+            return replace(known[1], request=request.id)
+        wanted = gang(request, counts, self.nodes.topology)
+        where = self._where(request, allowed)
+        found = self._find(wanted, where)
+        if isinstance(found, int):
+            refused = refusal(self.nodes, request.id, wanted, where, found)
+            self._remember(key, refused)
+            return refused
+        if request.apart:
+            self.nodes.mark(request.apart, [spot.node for spot in found])
+        return self._pods(found)
+
+    def place_each(self, shapes: Sequence[Shape]) -> tuple[Ints, Ints]:
+        """Pods one after the other, each a gang of its own: the node of each (-1: none had room), its GPUs as bits.
+
+        As `place` with one role of one pod each, in one go.
+        """
+        self._rows.settle()
+        order = np.array([self._rows.row(shape) for shape in shapes], np.int64)
+        _, nodes, devices = self._rows.fill(order, stop=False)
+        return nodes, devices
+
+    def undo(self, request: Request, pods: Sequence[Pod]) -> None:
+        """Give back what `place` took."""
+        self.nodes.give_all(request, pods)
+
+    def _find(self, wanted: Gang, where: Mask | None) -> list[Spot] | int:
+        """Its spots; or how many of its pods found a place."""
+        self._rows.settle()
+        if wanted.missing:
+            return 0
+        trials = Trials(self._rows, wanted, where)
+        found = trials.run()
+        if found is None and len(wanted.parts) > 1:
+            found = search(self.nodes, wanted, where)
+            for spot in found or ():
+                self.nodes.take(spot.part.shape, spot.node, spot.devices)
+        return trials.most if found is None else found
+
+    def _where(self, request: Request, allowed: Mask | None) -> Mask | None:
+        others = self.nodes.words.get(request.apart) if request.apart else None
+        if others is None:
+            return allowed
+        apart: Mask = others == 0
+        return apart if allowed is None else allowed & apart
+
+    def _remember(self, key: object, refused: Refusal) -> None:
+        if key is None:
+            return
+        if len(self._failed) >= REMEMBERED:
+            self._failed.clear()
+        self._failed[key] = int(self.nodes.given[0]), refused
+
+    def _pods(self, spots: list[Spot]) -> tuple[Pod, ...]:
+        ordered = sorted(spots, key=lambda spot: spot.part.role)  # stable: pods of a role stay in order
+        return tuple(Pod(spot.part.role, self.nodes.names[spot.node], spot.devices) for spot in ordered)
+
+
+def _key(request: Request, counts: tuple[int, ...]) -> object:
+    roles = zip(request.roles, counts, strict=True)
+    return tuple((role.shape, role.near, role.spread, count) for role, count in roles), request.near, request.apart

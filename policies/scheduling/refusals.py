@@ -1,0 +1,150 @@
+"""Why a gang finds no place: the cause, what is scarcest, and for closeness the domain that came nearest."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from policies.scheduling.masks import Mask
+from policies.scheduling.model import WHOLE, Cause, Refusal
+from policies.scheduling.nodes import Ints, Nodes
+from policies.scheduling.parts import ALL, Gang, Part, by_domain, can_hold, inside
+
+
+@dataclass(frozen=True, slots=True)
+class _View:
+    """What counts as free: `now` or were all nodes open and empty."""
+
+    nodes: Nodes
+    now: bool
+
+    def room(self, part: Part, where: Mask | None) -> Ints:
+        found = self.nodes.room(part.shape) if self.now else self.nodes.most(part.shape)
+        if part.spread:
+            np.minimum(found, 1, out=found)
+        return found if where is None else found * where
+
+    def mask(self, part: Part, where: Mask | None) -> Mask:
+        found = self.nodes.mask(part.shape)
+        found = found & self.nodes.open if self.now else found
+        return found if where is None else found & where
+
+    def amounts(self, where: Mask) -> dict[str, int]:
+        """What those nodes have, by resource."""
+        nodes = self.nodes
+        cpu, memory = (nodes.free_cpu, nodes.free_memory) if self.now else (nodes.cpu, nodes.memory)
+        gpu = np.maximum(nodes.free_gpu, 0).sum(1) if self.now else nodes.gpus * WHOLE
+        slices = nodes.free_slices if self.now else nodes.slices
+        found = {"cpu": int(cpu[where].sum()), "memory": int(memory[where].sum()), "gpu": int(gpu[where].sum())}
+        for number, profile in enumerate(nodes.profiles):
+            found[f"slice/{profile}"] = int(slices[where, number].sum())
+        return found
+
+
+def refusal(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal:
+    """Why the gang finds no place on the nodes of `where`. `most`: how many of its pods had one at once.
+
+    `resource` is the one that is shortest for what is asked of it; `pods`, if there is enough of each in sum, and it
+    lies on nodes so that it cannot be used.
+    """
+    if gang.missing:
+        return Refusal(request, Cause.NEVER, "pods", gang.pods, 0, 0, gang.missing)
+    empty, now = _View(nodes, False), _View(nodes, True)
+    if not _enough(empty, gang, None):
+        return _numbers(empty, request, Cause.NEVER, gang, None, 0)
+    if gang.bound and (nearest := _nearest(empty, gang, None)) is not None:
+        return _at(empty, request, Cause.NEVER, gang, None, nearest)
+    if not _enough(now, gang, where):
+        return _numbers(now, request, Cause.CAPACITY, gang, where, most)
+    if gang.bound and (nearest := _nearest(now, gang, where)) is not None:
+        return _at(now, request, Cause.TOPOLOGY, gang, where, nearest)
+    return _numbers(now, request, Cause.TOPOLOGY if gang.bound else Cause.CAPACITY, gang, where, most)
+
+
+def _enough(view: _View, gang: Gang, where: Mask | None) -> bool:
+    """Whether there is room for each part on its own, and enough of everything for all, closeness apart."""
+    if any(view.room(part, where).sum() < part.count for part in gang.parts):
+        return False
+    return _shortest(view, gang.parts, where) is None
+
+
+def _nearest(view: _View, gang: Gang, where: Mask | None) -> tuple[int, int] | None:
+    """Level and domain that come nearest to holding what must be close together; None if some domain does by counts."""
+    topology = view.nodes.topology
+    rooms = [view.room(part, where) for part in gang.parts]
+    level = ALL if gang.required is None else gang.required
+    able = [can_hold(topology, part, free, level) for part, free in zip(gang.parts, rooms, strict=True)]
+    if np.all(able, 0).any():
+        return None
+    if gang.required is not None:
+        covered = [by_domain(topology, free, level) / part.count for part, free in zip(gang.parts, rooms, strict=True)]
+        return level, int(np.min(covered, 0).argmax())
+    part, free = next(
+        pair for pair, holds in zip(zip(gang.parts, rooms, strict=True), able, strict=True) if not holds.any()
+    )
+    inner = part.required if part.required is not None else part.slices
+    return (ALL, 0) if inner is None else (inner, int(by_domain(topology, free, inner).argmax()))
+
+
+def _at(view: _View, request: str, cause: Cause, gang: Gang, where: Mask | None, nearest: tuple[int, int]) -> Refusal:
+    """The numbers of the domain that came nearest."""
+    level, domain = nearest
+    topology = view.nodes.topology
+    if not topology.names[level]:
+        return Refusal(request, cause, "pods", gang.pods, 0, 0, topology.levels[level])
+    if gang.required is None and level not in {part.required for part in gang.parts}:
+        return _sliced(view, request, cause, next(part for part in gang.parts if part.slices == level), where)
+    everywhere = np.ones(len(view.nodes.names), np.bool_) if where is None else where
+    there = inside(topology, level, domain, everywhere)
+    parts = gang.parts if gang.required is not None else tuple(p for p in gang.parts if p.required == level)
+    close = Gang(parts, gang.required, gang.preferred, "")
+    free = min(sum(int(view.room(part, there).sum()) for part in parts), close.pods - 1)
+    return _numbers(view, request, cause, close, there, free, topology.names[level][domain])
+
+
+def _sliced(view: _View, request: str, cause: Cause, part: Part, where: Mask | None) -> Refusal:
+    """There is room, and not in as many whole slices: how many pods fit in such."""
+    topology, level = view.nodes.topology, part.slices if part.slices is not None else ALL
+    free, bound = (
+        int((by_domain(topology, each.room(part, where), level) // part.size).sum()) * part.size
+        for each in (view, _View(view.nodes, False))
+    )
+    return Refusal(request, cause, "pods", part.count, free, bound, topology.levels[level])
+
+
+def _numbers(
+    view: _View, request: str, cause: Cause, gang: Gang, where: Mask | None, most: int, at: str = ""
+) -> Refusal:
+    full = _View(view.nodes, False)
+    if short := _shortest(view, gang.parts, where):
+        resource, needed, free = short
+        masks = [full.mask(part, where) for part in gang.parts if _asked((part,)).get(resource)]
+        return Refusal(request, cause, resource, needed, free, full.amounts(np.any(masks, 0))[resource], at)
+    for part in gang.parts:
+        found = int(view.room(part, where).sum())
+        if found < part.count:
+            return Refusal(request, cause, "pods", part.count, found, int(full.room(part, where).sum()), at)
+    bound = sum(int(full.room(part, where).sum()) for part in gang.parts)
+    return Refusal(request, cause, "pods", gang.pods, most, bound, at)
+
+
+def _shortest(view: _View, parts: tuple[Part, ...], where: Mask | None) -> tuple[str, int, int] | None:
+    """Resource, needed, free: the one of which least of what is needed is there on the nodes that may be used."""
+    found: tuple[str, int, int] | None = None
+    for resource, needed in _asked(parts).items():
+        masks = [view.mask(part, where) for part in parts if _asked((part,)).get(resource)]
+        free = view.amounts(np.any(masks, 0)).get(resource, 0)
+        if free < needed and (found is None or free * found[1] < found[2] * needed):
+            found = resource, needed, free
+    return found
+
+
+def _asked(parts: tuple[Part, ...]) -> dict[str, int]:
+    """What all pods ask for together, GPUs before the rest."""
+    found = {"gpu": 0}
+    for part in parts:
+        shape = part.shape
+        asked = {"gpu": shape.gpus * shape.share, "cpu": shape.cpu, "memory": shape.memory}
+        asked |= {f"slice/{profile}": count for profile, count in shape.slices}
+        for resource, amount in asked.items():
+            found[resource] = found.get(resource, 0) + amount * part.count
+    return {resource: amount for resource, amount in found.items() if amount}
