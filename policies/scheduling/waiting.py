@@ -1,0 +1,127 @@
+"""All gangs that wait, as arrays that are kept between rounds: sorted by reservation, priority, queue and age."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from policies.scheduling.demands import demand
+from policies.scheduling.model import Near, Request, Role
+from policies.scheduling.sizes import fewest
+
+# One integer says where a gang is in the order: 1 bit without a reservation, 12 rank, 18 queue, 32 submitted.
+RANK, QUEUE, SUBMITTED = 12, 18, 32
+LAST = (1 << SUBMITTED) - 1
+
+Kind = tuple[tuple[Role, ...], Near, str, str | None]
+
+
+class Waiting:
+    """Waiting gangs by number. Numbers stay while a gang waits; the number of one that left is given again later.
+
+    Gangs of one `kind` are the same to placing: what one of them cannot have, none of them can. Adding and removing
+    cost little each; the sorted arrays are brought up to date by `settle`, in time linear in what waits.
+    """
+
+    def __init__(self, requests: Iterable[Request] = ()) -> None:
+        self.requests: list[Request | None] = []
+        self.index: dict[str, int] = {}
+        self.queues: dict[str, int] = {}
+        self.kinds: list[Kind] = []
+        self.asks: list[Mapping[str, int]] = []  # of each kind at its smallest size
+        self.besides: list[tuple[str, ...]] = [()]  # distinct sets of holders beside the queue
+        self.sorted: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.keys: NDArray[np.int64] = np.zeros(0, np.int64)
+        self.kind: NDArray[np.int64] = np.zeros(1024, np.int64)
+        self.beside: NDArray[np.int64] = np.zeros(1024, np.int64)
+        self._key: NDArray[np.int64] = np.zeros(1024, np.int64)
+        self._gone: NDArray[np.bool_] = np.zeros(1024, np.bool_)
+        self._kind_of: dict[Kind, int] = {}
+        self._beside_of: dict[tuple[str, ...], int] = {(): 0}
+        self._ranks: dict[int, int] = {}  # priority -> rank, the highest first
+        self._new: list[int] = []
+        self._left: list[int] = []
+        self._free: list[int] = []
+        self._resort = False
+        for request in requests:
+            self.add(request)
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def request(self, number: int) -> Request:
+        found = self.requests[number]
+        if found is None:
+            raise KeyError(number)
+        return found
+
+    def add(self, request: Request, beside: Sequence[str] = ()) -> int:
+        """Its number. `beside`: further holders that it counts against. Errors: ValueError for an id that waits."""
+        if request.id in self.index:
+            raise ValueError(f"{request.id} waits already")
+        number = self._number()
+        self.requests[number] = request
+        self.index[request.id] = number
+        self.queues.setdefault(request.queue, len(self.queues))
+        if request.priority not in self._ranks:
+            self._ranks = {
+                each: rank for rank, each in enumerate(sorted({*self._ranks, request.priority}, reverse=True))
+            }
+            self._resort = True
+        self.kind[number] = self._kind(request)
+        self.beside[number] = self._beside_of.setdefault(tuple(beside), len(self.besides))
+        if self.beside[number] == len(self.besides):
+            self.besides.append(tuple(beside))
+        self._new.append(number)
+        return number
+
+    def remove(self, gang: str) -> None:
+        """It started or was withdrawn. Errors: KeyError for one that does not wait."""
+        number = self.index.pop(gang)
+        self.requests[number] = None
+        self._gone[number] = True
+        self._left.append(number)
+
+    def settle(self) -> None:
+        """Bring `sorted` (numbers in order) and `keys` up to date."""
+        if self._left:
+            stay = ~self._gone[self.sorted]
+            self.sorted, self.keys = self.sorted[stay], self.keys[stay]
+        new = np.array([number for number in self._new if not self._gone[number]], np.int64)
+        if self._resort:
+            new, self.sorted, self.keys = np.concatenate([self.sorted, new]), new[:0], self.keys[:0]
+        if len(new):
+            self._key[new] = [self._place(number) for number in new.tolist()]
+            new = new[np.argsort(self._key[new], kind="stable")]
+            at = np.searchsorted(self.keys, self._key[new], side="right")
+            self.sorted = np.insert(self.sorted, at, new)
+            self.keys = np.insert(self.keys, at, self._key[new])
+        self._gone[self._left] = False
+        self._free += self._left
+        self._new, self._left, self._resort = [], [], False
+
+    def _number(self) -> int:
+        if self._free:
+            return self._free.pop()
+        number = len(self.requests)
+        self.requests.append(None)
+        if number == len(self.kind):
+            for name in ("kind", "beside", "_key", "_gone"):
+                old = getattr(self, name)
+                setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
+        return number
+
+    def _kind(self, request: Request) -> int:
+        kind = (request.roles, request.near, request.apart, request.reservation)
+        found = self._kind_of.setdefault(kind, len(self.kinds))
+        if found == len(self.kinds):
+            self.kinds.append(kind)
+            self.asks.append(demand(request, fewest(request)))
+        return found
+
+    def _place(self, number: int) -> int:
+        request = self.request(number)
+        place = 0 if request.reservation else 1
+        place = place << RANK | self._ranks[request.priority]
+        place = place << QUEUE | self.queues[request.queue]
+        return place << SUBMITTED | min(max(request.submitted, 0), LAST)
