@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
 from policies.scheduling.model import Near, Request, Role
-from policies.scheduling.sizes import fewest
 
 # One integer says where a gang is in the order: 1 bit without a reservation, 12 rank, 18 queue, 32 submitted.
 RANK, QUEUE, SUBMITTED = 12, 18, 32
@@ -116,7 +115,7 @@ class Waiting:
         found = self._kind_of.setdefault(kind, len(self.kinds))
         if found == len(self.kinds):
             self.kinds.append(kind)
-            self.asks.append(demand(request, fewest(request)))
+            self.asks.append(demand(request, [role.fewest for role in request.roles]))
         return found
 
     def _place(self, number: int) -> int:
