@@ -149,6 +149,8 @@ def extend(booking: Booking, until: int, now: int, others: Iterable[Booking]) ->
         late = now - (booking.ends - booking.extend_notice)
         return Denied(f"it had to be asked for {_spelled(late)} earlier", "book another window")
     room = _room(booking, others)
+    if room <= booking.ends:
+        return Denied("it is as long as it can be", "book another window")
     if until > room:
         over, left = _spelled(until - room), _spelled(room - booking.ends)
         return Denied(f"the new end is {over} later than it can be", f"ask for at most {left} more")

@@ -167,6 +167,8 @@ def test_an_extension_moves_the_end_and_adds_up_to_no_more_than_was_allowed() ->
         (booking(may_extend=500), 2100, 2000, (), "has ended"),
         (booking(may_extend=500, cancelled=1400), 2100, 1300, (), "has ended"),
         (booking(may_extend=500, extend_notice=100), 2100, 1950, (), "50s earlier"),
+        (booking(may_extend=500, extended=500), 2600, 1500, (), "as long as it can be"),
+        (booking(may_extend=500), 2100, 1500, (later(2000, 2600),), "as long as it can be"),
         (booking(may_extend=500), 2301, 1500, (later(2300, 2600),), "1s later than it can be"),
     ],
 )
