@@ -19,7 +19,7 @@ HALF = Shape(cpu=1000, memory=1, gpus=1, share=500)
 CPU = Shape(cpu=6000, memory=1)
 
 
-def node(name: str, gpus: int = 4, rack: str = "r0", **changes: object) -> Node:
+def node(name: str, gpus: int = 4, rack: str = "r0", **changes: Any) -> Node:
     labels = {"zone": "z", "rack": rack}
     return Node(name, 8000, 100, gpus, "H" if gpus else "", 80, labels=labels, **changes)
 
@@ -28,7 +28,7 @@ def gang(name: str, shape: Shape, *places: tuple[str, Sequence[int]], since: int
     """One role with a pod at each place. Options of the request, `least`, and of the running gang."""
     extra = {key: changes.pop(key) for key in ("saved", "leaving") if key in changes}
     least = changes.pop("least", None)
-    values = {"queue": "a", "priority": 0, **changes}
+    values: dict[str, Any] = {"queue": "a", "priority": 0, **changes}
     request = Request(name, roles=(Role("w", len(places), shape, least=least),), **values)
     pods = tuple(Pod(0, where, tuple(devices)) for where, devices in places)
     return Running(request, pods, since, **extra)
@@ -39,9 +39,9 @@ def full(name: str, *nodes: str, **changes: Any) -> Running:
     return gang(name, G4, *((one, range(4)) for one in nodes), **changes)
 
 
-def new(shape: Shape, count: int = 1, near: Near | None = None, spread: bool = False, **changes: object) -> Request:
+def new(shape: Shape, count: int = 1, near: Near | None = None, spread: bool = False, **changes: Any) -> Request:
     role = Role("w", count, shape, near=near or Near(), spread=spread)
-    values = {"queue": "a", "submitted": 50_000, "priority": 5, **changes}
+    values: dict[str, Any] = {"queue": "a", "submitted": 50_000, "priority": 5, **changes}
     return Request("new", roles=(role,), **values)
 
 
