@@ -30,6 +30,7 @@ from definitions.yaml_loader import Document, read
 from definitions.yaml_nodes import Scalar, locate
 
 ForScheduler = Queue | ResourceFlavor | PriorityClass | Topology | NodePool | Reservation
+Simulated = Queue | ResourceFlavor | Topology | NodePool
 AnyKind = Job | Template | Secret | Schedule | Cluster | ForScheduler
 Together = Callable[[Sequence[AnyKind]], Iterable[tuple[int, SpecIssue]]]
 M = TypeVar(
@@ -124,12 +125,19 @@ def _checked(
     if isinstance(model, SpecIssue):
         return None, [model]
     if served_only and issubclass(model, ForScheduler):
-        what = f"a {model.__name__} is read by the simulator, and by nothing else yet"
-        return None, [SpecIssue(code="PD-1600", loc=("kind",), what=what, fix="give the file to perdure simulate -f")]
+        return None, [_not_yet(model)]
     kind, issues = check(model, _placed_on(data, model, cluster), hide=hide or model is Secret)
     if not isinstance(kind, AnyKind):
         return None, issues
     return kind, _beyond_fields(kind, served_only, cluster)
+
+
+def _not_yet(model: type[BaseModel]) -> SpecIssue:
+    what = f"nothing here acts on a {model.__name__} yet"
+    fix = "remove the document"
+    if issubclass(model, Simulated):
+        what, fix = f"{what}; the simulator does", "give the file to perdure simulate -f"
+    return SpecIssue(code="PD-1600", loc=("kind",), what=what, fix=fix)
 
 
 def _placed_on(data: object, model: type[BaseModel], cluster: str) -> object:

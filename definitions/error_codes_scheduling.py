@@ -11,9 +11,9 @@ def _document(code: str, title: str, why: str, remedy: str) -> None:
 
 _document(
     "PD-1600",
-    "Read by the simulator only",
+    "Kind not acted on yet",
     "Nothing of an installation acts on this kind of document yet; it is refused rather than stored and ignored.",
-    "Give it to the simulator: perdure simulate -f FILE.",
+    "Give queues, flavors, topologies and pools to the simulator (perdure simulate -f FILE); leave out the others.",
 )
 _document(
     "PD-1601",

@@ -22,6 +22,7 @@ SIMULATED = (
     "It is read by the simulator (`perdure simulate -f FILE`). Nothing of an installation acts on it yet, so that "
     "`perdure apply` refuses it (PD-1600)."
 )
+NOT_YET = "Nothing acts on it yet, so that `perdure apply` refuses it (PD-1600)."
 LOCAL_TIME = (
     "Local times are meant in the zone of `timeZone`, and are written to the minute, without an offset: "
     "`2027-03-05T10:00`. A rule keeps local times; what is charged is real time, which on a night of changing clocks "
@@ -35,10 +36,10 @@ INTRO = {
     "Cluster": f"A cluster, as a document. How it is used: [clusters](clusters.md). {FORMS}",
     "Queue": f"A node of the tree of queues, as a document. {SIMULATED} {FORMS}",
     "ResourceFlavor": f"One sort of GPU, as a document. {SIMULATED}",
-    "PriorityClass": f"A class of priority, as a document. {SIMULATED}",
+    "PriorityClass": f"A class of priority, as a document. {NOT_YET}",
     "Topology": f"How close to each other nodes are, as a document. {SIMULATED}",
     "NodePool": f"Nodes that belong together, real or made up, as a document. {SIMULATED}",
-    "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {SIMULATED} {LOCAL_TIME}",
+    "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {NOT_YET} {LOCAL_TIME}",
     "Secret": "A secret, as a document. How it is used: [secrets](secrets.md).",
 }
 TITLES = {"Job": "Job specification"}

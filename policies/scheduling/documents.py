@@ -69,9 +69,14 @@ class Pool:
     selector: Mapping[str, str] = field(default_factory=dict)
     nodes: tuple[Node, ...] = ()  # simulated ones; without any, the selector tells
 
-    def has(self, node: Node) -> bool:
+    def members(self, nodes: Iterable[Node]) -> tuple[Node, ...]:
+        """Those of some nodes that belong to it."""
         if self.nodes:
-            return node.simulated and any(own.name == node.name for own in self.nodes)
+            names = {node.name for node in self.nodes}
+            return tuple(node for node in nodes if node.simulated and node.name in names)
+        return tuple(node for node in nodes if self._selects(node))
+
+    def _selects(self, node: Node) -> bool:
         return all(node.labels.get(key) == value for key, value in self.selector.items())
 
 

@@ -253,8 +253,8 @@ def test_what_nothing_here_acts_on_is_refused_with_whom_it_is_for(kind: str) -> 
         parse(dump(document(kind, FULL[kind])), source="x.yaml")
     (issue,) = refused.value.issues
     assert (issue.code, f"{issue.where}") == ("PD-1600", "x.yaml:2:7 (kind)")
-    assert f"a {kind} is read by the simulator" in issue.what
-    assert "perdure simulate" in issue.fix
+    assert f"nothing here acts on a {kind} yet" in issue.what
+    assert ("perdure simulate" in issue.fix) == (kind not in ("PriorityClass", "Reservation"))
     with pytest.raises(SpecError, match="PD-1600"):
         from_data(document(kind, FULL[kind]))
 

@@ -146,16 +146,13 @@ def test_simulated_nodes_have_the_labels_of_their_domains() -> None:
         simulated=True,
     )
     assert found.pools["training"].levels == {"block": "x/block", "rack": "x/rack"}
-    assert [found.pools["training"].has(node) for node in (found.nodes[0], Node("training-0000", 1, 1))] == [
-        True,
-        False,
-    ]
+    assert found.pools["training"].members((found.nodes[0], Node("training-0000", 1, 1))) == (found.nodes[0],)
 
 
 def test_a_pool_has_the_nodes_that_its_selector_names() -> None:
     found = converted(document("NodePool", {"nodeSelector": {"pool": "a", "zone": "b"}}))
     nodes = [Node("n", 1, 1, labels=labels) for labels in ({"pool": "a", "zone": "b", "x": "y"}, {"pool": "a"}, {})]
-    assert [found.pools["a"].has(node) for node in nodes] == [True, False, False]
+    assert found.pools["a"].members(nodes) == (nodes[0],)
 
 
 def test_a_priority_class_says_who_may_use_it_and_when_its_jobs_waited_too_long() -> None:
