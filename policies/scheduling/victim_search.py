@@ -3,11 +3,12 @@
 Greed finds a set, the reprieve gives back whom it does not need, and where few could go all sets are tried.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from policies.scheduling.victim_cover import cover, prices_of
 from policies.scheduling.victim_greedy import Greedy
 from policies.scheduling.victim_ground import Ask, Ground, Put, Scope
-from policies.scheduling.victim_room import Unit
+from policies.scheduling.victim_room import Field, Unit
 from policies.scheduling.victim_trial import Cost, Permitted, Satisfied, Trial, all_sets, cost, dearest, reprieve
 
 EXACT = 12  # so many that could go are tried in all combinations
@@ -19,6 +20,7 @@ class Search:
     def __init__(self, ground: Ground, permitted: Permitted, satisfied: Satisfied) -> None:
         self.ground, self.units = ground, ground.units
         self.permitted, self.satisfied = permitted, satisfied
+        self.prices = prices_of(self.units)
 
     def solve(self, scope: Scope) -> list[Unit] | None:
         """Units to go, in an order in which each is permitted; None if none was found that is enough."""
@@ -67,14 +69,40 @@ class Search:
             def permitted(number: int, chosen: list[int] = chosen) -> bool:
                 return self.permitted([self.units[one] for one in chosen], self.units[number])
 
-            enough = Greedy(self.ground.room, self.ground.field(ask, rows), self.units, at, full, permitted).run(chosen)
+            enough = self._pods(self.ground.field(ask, rows), at, full, permitted, chosen)
             added = chosen[len(gone) :]
-            for number in added:
-                self.ground.room.hold(self.units[number])
             found = (cost(self.units[number] for number in added), added)
             if enough and (best is None or found < best):
                 best = found
         return best and best[1]
+
+    def _pods(
+        self,
+        field: Field,
+        at: dict[int, list[int]],
+        full: dict[int, int],
+        permitted: Callable[[int], bool],
+        chosen: list[int],
+    ) -> bool:
+        """Whether there are units whose going makes a field have enough; they are added to `chosen`."""
+        if not field.size and not field.enough():
+            found = cover(self.ground.room, field, self.units, at, full, self.prices)
+            if found is not None and self._all_permitted(found, permitted, chosen):
+                return True
+        begun = len(chosen)
+        enough = Greedy(self.ground.room, field, self.units, at, full, permitted).run(chosen)
+        for number in chosen[begun:]:
+            self.ground.room.hold(self.units[number])
+        return enough
+
+    def _all_permitted(self, found: list[int], permitted: Callable[[int], bool], chosen: list[int]) -> bool:
+        begun = len(chosen)
+        for number in found:
+            if not permitted(number):
+                del chosen[begun:]
+                return False
+            chosen.append(number)
+        return True
 
     def _satisfy(self, trial: Trial) -> bool:
         """Whether the quotas are satisfied too, with whoever else goes for them, the cheapest for their size first."""
