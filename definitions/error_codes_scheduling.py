@@ -78,6 +78,12 @@ _document(
 _document(
     "PD-1617",
     "Reserved twice at once",
-    "Two windows hold the same capacity at one time. They are compared in real time, clock changes included.",
+    "Windows hold more of the same capacity at one time than there is. They are compared in real time.",
     "Move or shorten one of the two, or reserve other nodes.",
+)
+_document(
+    "PD-1618",
+    "Reserves what cannot be had",
+    "A reservation keeps what its pool has, and no more than its queue and those above it may ever use.",
+    "Keep less, take it from another pool, or raise the limit that is named.",
 )

@@ -16,11 +16,9 @@ from definitions.spec_errors import SpecIssue, did_you_mean
 from definitions.spec_fields import Loc
 from definitions.topology import Topology
 from policies.scheduling.queue_tree import Resource, children, guarantees, stated
-from policies.scheduling.windows import clashes, windows
+from policies.scheduling.reservation_checks import Fault, reservation_faults
 
-Fault = tuple[int, SpecIssue]
 Placed = tuple[int, ForScheduler]
-LOOKED_AT = 400  # windows of each reservation; a rule without end has no last one
 
 
 def faults(documents: Sequence[AnyKind]) -> list[Fault]:
@@ -34,7 +32,7 @@ def faults(documents: Sequence[AnyKind]) -> list[Fault]:
         *_guarantees(placed),
         *_models(placed),
         *_domains(placed),
-        *_windows(placed),
+        *reservation_faults(placed),
     ]
 
 
@@ -188,35 +186,6 @@ def _domains(placed: list[Placed]) -> Iterator[Fault]:
                 what = f"a {wide} of {sizes[wide]} nodes cuts through a {narrow} of {sizes[narrow]}"
                 fix = f"make {wide} a multiple of {sizes[narrow]}"
                 yield _fault("PD-1616", index, ("spec", "simulated", "domains", wide), what, fix)
-
-
-def _windows(placed: list[Placed]) -> Iterator[Fault]:
-    kept = [
-        (index, each, windows(each.spec, most=LOOKED_AT)) for index, each in placed if isinstance(each, Reservation)
-    ]
-    for index, each, own in kept:
-        last: Loc = ("spec", "end" if each.spec.end is not None else "length")
-        if not own:
-            fix = "choose another start"
-            yield _fault("PD-1617", index, ("spec", "start"), "clocks jump over all of it", fix)
-        for one, following in pairwise(own):
-            if following.begins < one.ends:
-                what = (
-                    f"the window of {one.shown_begin} ends {one.shown_end}, and the next begins {following.shown_begin}"
-                )
-                yield _fault("PD-1617", index, last, what, "make it shorter, or repeat it less often")
-                break
-    for at, (index, each, own) in enumerate(kept):
-        for _, other, theirs in kept[:at]:
-            shared = set(each.spec.capacity.node_names) & set(other.spec.capacity.node_names)
-            clash = next(iter(clashes(own, theirs)), None) if shared else None
-            if clash is not None:
-                what = (
-                    f"{min(shared)} is reserved by {other.metadata.name} from {clash[1].shown_begin} "
-                    f"to {clash[1].shown_end}, and here from {clash[0].shown_begin} to {clash[0].shown_end}"
-                )
-                fix = "reserve other nodes, or another time"
-                yield _fault("PD-1617", index, ("spec", "capacity", "nodeNames"), what, fix)
 
 
 def _fault(code: str, index: int, loc: Loc, what: str, fix: str) -> Fault:
