@@ -1,0 +1,125 @@
+"""Victims for a gang of one round: what queues may take from each other, and what was promised, looked at together."""
+
+from collections.abc import Mapping, Sequence
+
+from policies.scheduling.eligible import Going, Rules
+from policies.scheduling.fair_share import FairShares
+from policies.scheduling.masks import Mask
+from policies.scheduling.model import Request, Running
+from policies.scheduling.profile import Profile
+from policies.scheduling.promises import length
+from policies.scheduling.quotas import Quotas
+from policies.scheduling.reclaim import Claims, may_reclaim
+from policies.scheduling.sizes import given_up
+from policies.scheduling.victims import Proof, find_victims
+from policies.scheduling.world import World
+
+
+class Displacing:
+    """Looks for victims for the first gangs that ask, up to the pool's number of searches."""
+
+    def __init__(self, world: World, profile: Profile, quotas: Quotas, now: int) -> None:
+        self.world, self.profile, self.quotas, self.now = world, profile, quotas, now
+        self.left = world.settings.searches
+        self.gone: set[str] = set()  # who was told to go in this round
+        self._shares: FairShares | None = None
+
+    def find(self, request: Request, allowed: Mask | None) -> Proof | None:
+        """Evictions with the gang's places then, which delay nobody's promise that it may not displace; or None."""
+        if self.left <= 0 or not self.world.running:
+            return None
+        self.left -= 1
+        world, settings = self.world, self.world.settings
+        asks = world.waiting.asks[int(world.waiting.kind[world.waiting.index[request.id]])]
+        running = [gang for name, gang in world.running.items() if name not in self.gone]
+        rights = _Rights(self, request, asks)
+        rules = Rules(world.queues, world.past, rights.owed(running), settings.damping, settings.rate)
+        sizes = [role.fewest for role in request.roles]
+        found = find_victims(
+            world.nodes, world.placer.place, request, running, rights.may, self.now, rules,
+            claims=rights.suffices, allowed=allowed, sizes=sizes,
+        )  # fmt: skip
+        if not isinstance(found, Proof) or not self._keeps_promises(request, found):
+            return None
+        self._settle(request, asks, found, running)
+        return found
+
+    def _settle(self, request: Request, asks: Mapping[str, int], proof: Proof, running: Sequence[Running]) -> None:
+        """From now on in this round the victims use nothing, and the gang has what it asks."""
+        gangs = {gang.request.id: gang for gang in running}
+        for eviction in proof.evictions:
+            gang = gangs[eviction.victim]
+            gone = gang.pods if eviction.keep is None else given_up(gang, eviction.keep)
+            self.quotas.remove(gang.request.queue, self.world.takes(gang.request, gone))
+            self.gone.add(eviction.victim)
+        self.quotas.add(request.queue, asks)
+        self._shares = None
+
+    def shares(self) -> FairShares:
+        """Fair amounts at what everybody uses and waits for."""
+        if self._shares is None:
+            wanted: dict[str, dict[str, int]] = {}
+            for gang in self.world.running.values():
+                _add(wanted, gang.request.queue, self.world.takes(gang.request, gang.pods))
+            waiting = self.world.waiting
+            for number in waiting.index.values():
+                _add(wanted, waiting.request(number).queue, waiting.asks[int(waiting.kind[number])])
+            self._shares = FairShares(self.quotas, wanted)
+        return self._shares
+
+    def _keeps_promises(self, request: Request, proof: Proof) -> bool:
+        """Plan as if the victims had gone. Without it being possible the plan is as before."""
+        profile = self.profile
+        whole = [e.victim for e in proof.evictions if e.keep is None and e.victim in profile.running]
+        victims = [self.world.running[name] for name in whole]
+        profile.end(whole)
+        below = [name for name, row in profile.pins.items() if row.request.priority < request.priority]
+        before = {name: profile.promise(profile.pins[name]) for name in below} if request.displaces else {}
+        requests = {name: profile.pins[name].request for name in before}
+        profile.unpin(before)
+        kept = profile.may_start(request, proof.pods, length(request)) or len(whole) < len(proof.evictions)
+        if not kept:
+            profile.run(victims)
+            for name, promise in before.items():
+                profile.pin(requests[name], promise, length(requests[name]))
+        return kept
+
+
+class _Rights:
+    """By what right one gang displaces others of other queues."""
+
+    def __init__(self, displacing: Displacing, request: Request, asks: Mapping[str, int]) -> None:
+        self._all, self._request, self._asks = displacing, request, asks
+
+    def may(self, victim: Running, gone: Sequence[Going]) -> bool:
+        """Together with those of its queue that go already."""
+        return self._right(victim, gone) is not None
+
+    def suffices(self, gone: Sequence[Going]) -> bool:
+        """Whether the gang is within its limits once these have gone."""
+        quotas = self._all.quotas.copy()
+        for gang, pods in gone:
+            quotas.remove(gang.request.queue, self._all.world.takes(gang.request, pods))
+        return quotas.fits(self._request.queue, self._asks) is None
+
+    def owed(self, running: Sequence[Running]) -> bool:
+        """Whether the gang's queue asks for no more than its guarantee, and somebody borrowed of it."""
+        others = {gang.request.queue: gang for gang in running if gang.request.queue != self._request.queue}
+        return any(self._right(gang, ()) is Claims.GUARANTEE for gang in others.values())
+
+    def _right(self, victim: Running, gone: Sequence[Going]) -> Claims | None:
+        queue = victim.request.queue
+        if queue == self._request.queue:
+            return Claims.SHARE
+        given: dict[str, dict[str, int]] = {}
+        takes = self._all.world.takes
+        for gang, pods in (*gone, (victim, victim.pods)):
+            if gang.request.queue == queue:
+                _add(given, queue, takes(gang.request, pods))
+        return may_reclaim(self._all.shares(), self._request.queue, queue, self._asks, given[queue])
+
+
+def _add(amounts: dict[str, dict[str, int]], queue: str, more: Mapping[str, int]) -> None:
+    own = amounts.setdefault(queue, {})
+    for resource, amount in more.items():
+        own[resource] = own.get(resource, 0) + amount

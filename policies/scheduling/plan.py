@@ -1,0 +1,329 @@
+"""One round: who starts, who leaves for whom, who grows, and when everybody else starts.
+
+The order offers gangs whose limits let them run, one after the other. A gang starts where there is room and where it
+delays no promise. For the first of those that cannot, victims are looked for, whose places it gets when they have gone.
+Whoever still waits is planned into the future, in the same order, and told why it waits.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from policies.scheduling.demands import demand
+from policies.scheduling.displacing import Displacing
+from policies.scheduling.elastic import growths
+from policies.scheduling.masks import Mask
+from policies.scheduling.model import (
+    Cause,
+    Decision,
+    Eviction,
+    Growth,
+    Pod,
+    Promise,
+    Refusal,
+    Request,
+    Running,
+    Start,
+    Stop,
+)
+from policies.scheduling.order import Round, places
+from policies.scheduling.partial import largest_sizes
+from policies.scheduling.profile import Profile
+from policies.scheduling.promises import length, promised
+from policies.scheduling.seats import seat
+from policies.scheduling.sizes import held, largest
+from policies.scheduling.world import World
+
+SECONDS_TO_GO = 60  # that a gang is expected to need until its pods are gone
+MAY_DISPLACE = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.LIMIT)
+WAITS_FOR_ROOM = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.ORDER, Cause.EVICTING)
+
+
+def plan(world: World, now: int) -> Decision:
+    """What should happen now. The world is afterwards as it was, and the same world gives the same decision."""
+    before = world.nodes.copy_free()
+    try:
+        return _Plan(world, now).decision()
+    finally:
+        world.nodes.restore(before)
+
+
+class _Plan:
+    """The scratch of one round."""
+
+    def __init__(self, world: World, now: int) -> None:
+        self.world, self.now, self.nodes = world, now, world.nodes
+        settings = world.settings
+        running = tuple(world.running.values())
+        self.profile = Profile(world.nodes, now, running, world.windows, step=settings.step, horizon=settings.horizon)
+        self.order = Round(world.waiting, world.quotas.copy(), self._past)
+        self.displacing = Displacing(world, self.profile, self.order.quotas, now)
+        self.starts: list[Start] = []
+        self.evictions: list[Eviction] = [*_drained(world)]
+        self.refusals: dict[str, Refusal] = {}
+        self.fixed: dict[str, Promise] = {}  # of gangs whose places are being freed
+        self.seated: set[str] = set()  # gangs for which places are taken already
+
+    def decision(self) -> Decision:
+        self._hold_what_is_freed()
+        self._hold_promises()
+        for number in self.order:
+            self._offer(number)
+        left = self._left()
+        self._explain(left)
+        self._displace(left)
+        promises = self._promises(left)
+        return Decision(
+            starts=tuple(self.starts),
+            evictions=tuple(self.evictions),
+            growths=self._growths(left),
+            promises=tuple(promises.values()),
+            refusals=tuple(self.refusals.values()),
+        )
+
+    def _past(self, queue: str) -> dict[str, float]:
+        return self.world.usage.past(queue, self.now) if queue else {}
+
+    def _hold_what_is_freed(self) -> None:
+        """Nobody else gets the places that gangs were told to leave for a certain one."""
+        for identity, freeing in self.world.freeing.items():
+            if self.world.awaited(freeing):
+                self.nodes.take_all(freeing.request, freeing.pods)
+                self._fix(freeing.request, freeing.pods, self.now + SECONDS_TO_GO)
+            elif seat(self.nodes, freeing.request, freeing.pods):
+                self.seated.add(identity)
+                self._fix(freeing.request, freeing.pods, self.now)
+
+    def _fix(self, request: Request, pods: tuple[Pod, ...], start: int) -> None:
+        seconds = length(request)
+        end = None if seconds is None else start + seconds
+        self.fixed[request.id] = Promise(request.id, start, end, pods, firm=False)
+        self.profile.pin(request, self.fixed[request.id], seconds)
+
+    def _hold_promises(self) -> None:
+        """What was promised before is held before anybody is offered anything; it may move to the front meanwhile.
+
+        What is due and kept back by a limit holds nothing: others may run until the limit lets it.
+        """
+        waiting, quotas = self.world.waiting, self.order.quotas
+        kept = [each for each in self.world.promises.values() if each.request in waiting.index]
+        kept = [each for each in kept if each.request not in self.fixed]
+        numbers = [waiting.index[each.request] for each in kept]
+        free = [
+            each.start > self.now
+            or quotas.fits(waiting.request(number).queue, waiting.asks[waiting.kind[number]]) is None
+            for each, number in zip(kept, numbers, strict=True)
+        ]
+        held = {number: each for number, each, may in zip(numbers, kept, free, strict=True) if may}
+        if held:
+            rank = places(waiting, quotas, self._past)
+            ordered = sorted(held, key=lambda number: int(rank[number]))
+            fixed = [self.world.freeing[identity].request for identity in self.fixed]
+            promised(self.profile, [*fixed, *map(waiting.request, ordered)], held.values())
+
+    def _offer(self, number: int) -> None:
+        request = self.world.waiting.request(number)
+        found = self._try(request)
+        if not isinstance(found, Refusal):
+            self._start(number, request, found)
+            return
+        self.refusals[request.id] = found
+        whole = found.cause in (Cause.CAPACITY, Cause.TOPOLOGY, Cause.NEVER) and request.reservation is None
+        self.order.failed(number, whole_shape=whole)
+
+    def _start(self, number: int, request: Request, pods: tuple[Pod, ...]) -> None:
+        self.starts.append(Start(request.id, pods))
+        self.order.started(number, self.world.takes(request, pods))
+        self.profile.run([Running(request, pods, self.now)])
+
+    def _try(self, request: Request) -> tuple[Pod, ...] | Refusal:
+        """Its places, taken, or why it has none now."""
+        identity = request.id
+        if identity in self.seated:
+            return self.fixed[identity].pods
+        if identity in self.fixed:
+            return self._awaits(identity)
+        if request.reservation is not None and not self._window(request.reservation).any():
+            return Refusal(identity, Cause.RESERVATION, at=request.reservation)
+        pinned = self.profile.pins.get(identity)
+        if pinned is not None and pinned.start > self.now:
+            return Refusal(identity, Cause.PROMISED)  # it was looked for an earlier start just now
+        refusal: Refusal | None = None
+
+        def fits(sizes: tuple[int, ...]) -> bool:
+            nonlocal refusal
+            found = self._place(request, sizes)
+            if isinstance(found, Refusal):
+                refusal = found
+                return False
+            self.world.placer.undo(request, found)
+            return True
+
+        if all(role.fewest == role.count for role in request.roles):
+            return self._place(request, None)
+        sizes = largest_sizes(request, fits)
+        if sizes is None:
+            assert refusal is not None, "a size that does not fit was refused"
+            return refusal
+        return self._place(request, sizes)
+
+    def _place(self, request: Request, sizes: tuple[int, ...] | None) -> tuple[Pod, ...] | Refusal:
+        """Where the score says, if that delays no promise; else where it delays none; else where it was planned."""
+        placer, seconds, allowed = self.world.placer, length(request), self._allowed(request)
+        if sizes is not None:
+            shortage = self.order.quotas.fits(request.queue, demand(request, sizes))
+            if shortage is not None:
+                return shortage.refusal(request.id)
+        found = placer.place(request, allowed=allowed, sizes=sizes)
+        if isinstance(found, Refusal):
+            return found
+        if self.profile.may_start(request, found, seconds):
+            return found
+        placer.undo(request, found)
+        free = self.profile.free_now(request, seconds)
+        again = placer.place(request, allowed=free if allowed is None else free & allowed, sizes=sizes)
+        if not isinstance(again, Refusal):
+            if self.profile.may_start(request, again, seconds):
+                return again
+            placer.undo(request, again)
+        pinned = self.profile.pins.get(request.id)
+        if pinned is not None and sizes in (None, tuple(role.fewest for role in request.roles)):
+            pods = self.profile.promise(pinned).pods
+            if seat(self.nodes, request, pods):
+                return pods
+        return Refusal(request.id, Cause.PROMISED)
+
+    def _allowed(self, request: Request) -> Mask | None:
+        """Rows where its reservation and the quotas of models of GPU let it be; None: everywhere."""
+        found: Mask | None = None
+        if request.reservation is not None:
+            found = self._window(request.reservation)
+        models = self.world.limited_models
+        for role in request.roles if models else ():
+            parts = role.shape.gpus * role.shape.share * role.count
+            if not parts or len(role.shape.gpu_models) == 1:
+                continue
+            short = [m for m in models if self.order.quotas.fits(request.queue, {f"gpu/{m}": parts}) is not None]
+            there = ~np.isin(self.nodes.model, [n for n, model in enumerate(self.nodes.models) if model in short])
+            found = there if found is None else found & there
+        return found
+
+    def _window(self, reservation: str) -> Mask:
+        """Rows that belong to the reservation now."""
+        found = np.zeros(len(self.nodes.names), np.bool_)
+        for window in self.world.windows:
+            if window.reservation == reservation and window.start <= self.now < window.end:
+                found[[self.nodes.index[name] for name in window.nodes if name in self.nodes.index]] = True
+        return found
+
+    def _left(self) -> list[int]:
+        """Numbers of all that go on waiting, in the order as it stands now."""
+        left = self.order.left()
+        rank = places(self.world.waiting, self.world.quotas, self._past)
+        stopped = rank[left] == 0
+        ordered = left[np.lexsort((rank[left], stopped))]
+        return [int(number) for number in ordered]
+
+    def _explain(self, left: Sequence[int]) -> None:
+        """Why each of them waits."""
+        request_of = self.world.waiting.request
+        for number in left:
+            request = request_of(number)
+            if request.id in self.refusals:
+                continue
+            skipped = self.order.why(number)
+            if request.id in self.fixed and request.id not in self.seated:
+                self.refusals[request.id] = self._awaits(request.id)
+            elif skipped is not None and skipped.shortage is not None:
+                self.refusals[request.id] = skipped.shortage.refusal(request.id)
+            elif skipped is not None and skipped.cause is Cause.CAPACITY:
+                same = self.refusals[request_of(skipped.behind).id]
+                self.refusals[request.id] = replace(same, request=request.id)
+            elif skipped is not None:
+                behind = request_of(skipped.behind).id if skipped.behind >= 0 else ""
+                self.refusals[request.id] = Refusal(request.id, skipped.cause, at=request.queue, behind=behind)
+            else:
+                self.refusals[request.id] = Refusal(request.id, Cause.PROMISED)
+
+    def _awaits(self, identity: str) -> Refusal:
+        return Refusal(identity, Cause.EVICTING, behind=min(self.world.freeing[identity].victims))
+
+    def _displace(self, left: Sequence[int]) -> None:
+        """Free places for the first in order, as far as searches for victims go."""
+        for number in left:
+            request = self.world.waiting.request(number)
+            refusal = self.refusals[request.id]
+            if refusal.cause not in MAY_DISPLACE:
+                continue
+            if not self.displacing.left:
+                break
+            proof = self.displacing.find(request, self._allowed(request))
+            if proof is not None:
+                self.evictions += proof.evictions
+                self.nodes.take_all(request, proof.pods)
+                self._fix(request, proof.pods, self.now + SECONDS_TO_GO)
+                self.refusals[request.id] = replace(refusal, cause=Cause.EVICTING, behind=proof.evictions[0].victim)
+
+    def _promises(self, left: Sequence[int]) -> dict[str, Promise]:
+        """When they start. Who is kept back by a limit, or by its queue, is promised nothing."""
+        waiting = [self.world.waiting.request(number) for number in left]
+        fixed = [request for request in waiting if request.id in self.fixed]
+        planned = [
+            each for each in waiting if self.refusals[each.id].cause in WAITS_FOR_ROOM and each.id not in self.fixed
+        ]
+        wanted = [*fixed, *planned[: self.world.settings.depth]]
+        found = dict(self.fixed)
+        kept = [each for each in self.world.promises.values() if each.request not in self.fixed]
+        for outlook in promised(self.profile, wanted, kept):
+            identity = outlook.request.id
+            if outlook.promise is not None and identity not in found:
+                found[identity] = outlook.promise
+            if outlook.too_large:
+                self.refusals[identity] = replace(self.refusals[identity], cause=Cause.NEVER)
+        return {identity: found[identity] for identity in found if identity in self.refusals}
+
+    def _growths(self, left: Sequence[int]) -> tuple[Growth, ...]:
+        running = [gang for gang in self.world.running.values() if _may_grow(gang)]
+        if not running:
+            return ()
+        nobody = [
+            self.world.waiting.request(number)
+            for number in left
+            if self.refusals[self.world.waiting.request(number).id].cause is not Cause.NEVER
+        ]
+        free = np.ones(len(self.nodes.names), np.bool_)
+        for window in self.world.windows:
+            free[[self.nodes.index[name] for name in window.nodes if name in self.nodes.index]] = False
+        settings = self.world.settings
+        return growths(
+            self.nodes, self.world.placer.place, running, nobody, self.now, settings.pace, self.world.resized,
+            may=self._may_have, allowed=free,
+        )  # fmt: skip
+
+    def _may_have(self, gang: Running, sizes: tuple[int, ...]) -> bool:
+        more = [new - old for new, old in zip(sizes, held(gang), strict=True)]
+        return self.order.quotas.fits(gang.request.queue, demand(gang.request, more)) is None
+
+
+def _may_grow(gang: Running) -> bool:
+    if gang.leaving or gang.request.reservation is not None:
+        return False
+    return any(have < largest(role) for have, role in zip(held(gang), gang.request.roles, strict=True))
+
+
+def _drained(world: World) -> list[Eviction]:
+    """Gangs of queues that are stopped and emptied."""
+    quotas = world.quotas
+    return [
+        Eviction(gang.request.id, "", f"queue {name} is being emptied", 0)
+        for gang in world.running.values()
+        if not gang.leaving
+        for name in [_emptied(world, quotas.tree.path[quotas.tree.index[gang.request.queue]])]
+        if name
+    ]
+
+
+def _emptied(world: World, path: Sequence[int]) -> str:
+    names = [world.quotas.tree.names[row] for row in path]
+    return next((name for name in names if name and world.queues[name].stop is Stop.DRAIN), "")
