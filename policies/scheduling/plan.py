@@ -13,7 +13,6 @@ import numpy as np
 from policies.scheduling.demands import demand
 from policies.scheduling.displacing import Displacing
 from policies.scheduling.elastic import growths
-from policies.scheduling.masks import Mask
 from policies.scheduling.model import (
     Cause,
     Decision,
@@ -27,8 +26,8 @@ from policies.scheduling.model import (
     Start,
     Stop,
 )
+from policies.scheduling.offering import Offering
 from policies.scheduling.order import Round, places
-from policies.scheduling.partial import largest_sizes
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length, promised
 from policies.scheduling.seats import seat
@@ -58,12 +57,12 @@ class _Plan:
         running = tuple(world.running.values())
         self.profile = Profile(world.nodes, now, running, world.windows, step=settings.step, horizon=settings.horizon)
         self.order = Round(world.waiting, world.quotas.copy(), self._past)
+        self.offering = Offering(world, self.profile, self.order.quotas, now)
         self.displacing = Displacing(world, self.profile, self.order.quotas, now)
         self.starts: list[Start] = []
         self.evictions: list[Eviction] = [*_drained(world)]
         self.refusals: dict[str, Refusal] = {}
-        self.fixed: dict[str, Promise] = {}  # of gangs whose places are being freed
-        self.seated: set[str] = set()  # gangs for which places are taken already
+        self.fixed, self.seated = self.offering.fixed, self.offering.seated
 
     def decision(self) -> Decision:
         self._hold_what_is_freed()
@@ -124,7 +123,7 @@ class _Plan:
 
     def _offer(self, number: int) -> None:
         request = self.world.waiting.request(number)
-        found = self._try(request)
+        found = self.offering.try_now(request)
         if not isinstance(found, Refusal):
             self._start(number, request, found)
             return
@@ -136,86 +135,6 @@ class _Plan:
         self.starts.append(Start(request.id, pods))
         self.order.started(number, self.world.takes(request, pods))
         self.profile.run([Running(request, pods, self.now)])
-
-    def _try(self, request: Request) -> tuple[Pod, ...] | Refusal:
-        """Its places, taken, or why it has none now."""
-        identity = request.id
-        if identity in self.seated:
-            return self.fixed[identity].pods
-        if identity in self.fixed:
-            return self._awaits(identity)
-        if request.reservation is not None and not self._window(request.reservation).any():
-            return Refusal(identity, Cause.RESERVATION, at=request.reservation)
-        pinned = self.profile.pins.get(identity)
-        if pinned is not None and pinned.start > self.now:
-            return Refusal(identity, Cause.PROMISED)  # it was looked for an earlier start just now
-        refusal: Refusal | None = None
-
-        def fits(sizes: tuple[int, ...]) -> bool:
-            nonlocal refusal
-            found = self._place(request, sizes)
-            if isinstance(found, Refusal):
-                refusal = found
-                return False
-            self.world.placer.undo(request, found)
-            return True
-
-        if all(role.fewest == role.count for role in request.roles):
-            return self._place(request, None)
-        sizes = largest_sizes(request, fits)
-        if sizes is None:
-            assert refusal is not None, "a size that does not fit was refused"
-            return refusal
-        return self._place(request, sizes)
-
-    def _place(self, request: Request, sizes: tuple[int, ...] | None) -> tuple[Pod, ...] | Refusal:
-        """Where the score says, if that delays no promise; else where it delays none; else where it was planned."""
-        placer, seconds, allowed = self.world.placer, length(request), self._allowed(request)
-        if sizes is not None:
-            shortage = self.order.quotas.fits(request.queue, demand(request, sizes))
-            if shortage is not None:
-                return shortage.refusal(request.id)
-        found = placer.place(request, allowed=allowed, sizes=sizes)
-        if isinstance(found, Refusal):
-            return found
-        if self.profile.may_start(request, found, seconds):
-            return found
-        placer.undo(request, found)
-        free = self.profile.free_now(request, seconds)
-        again = placer.place(request, allowed=free if allowed is None else free & allowed, sizes=sizes)
-        if not isinstance(again, Refusal):
-            if self.profile.may_start(request, again, seconds):
-                return again
-            placer.undo(request, again)
-        pinned = self.profile.pins.get(request.id)
-        if pinned is not None and sizes in (None, tuple(role.fewest for role in request.roles)):
-            pods = self.profile.promise(pinned).pods
-            if seat(self.nodes, request, pods):
-                return pods
-        return Refusal(request.id, Cause.PROMISED)
-
-    def _allowed(self, request: Request) -> Mask | None:
-        """Rows where its reservation and the quotas of models of GPU let it be; None: everywhere."""
-        found: Mask | None = None
-        if request.reservation is not None:
-            found = self._window(request.reservation)
-        models = self.world.limited_models
-        for role in request.roles if models else ():
-            parts = role.shape.gpus * role.shape.share * role.count
-            if not parts or len(role.shape.gpu_models) == 1:
-                continue
-            short = [m for m in models if self.order.quotas.fits(request.queue, {f"gpu/{m}": parts}) is not None]
-            there = ~np.isin(self.nodes.model, [n for n, model in enumerate(self.nodes.models) if model in short])
-            found = there if found is None else found & there
-        return found
-
-    def _window(self, reservation: str) -> Mask:
-        """Rows that belong to the reservation now."""
-        found = np.zeros(len(self.nodes.names), np.bool_)
-        for window in self.world.windows:
-            if window.reservation == reservation and window.start <= self.now < window.end:
-                found[[self.nodes.index[name] for name in window.nodes if name in self.nodes.index]] = True
-        return found
 
     def _left(self) -> list[int]:
         """Numbers of all that go on waiting, in the order as it stands now."""
@@ -234,7 +153,7 @@ class _Plan:
                 continue
             skipped = self.order.why(number)
             if request.id in self.fixed and request.id not in self.seated:
-                self.refusals[request.id] = self._awaits(request.id)
+                self.refusals[request.id] = self.offering.awaits(request.id)
             elif skipped is not None and skipped.shortage is not None:
                 self.refusals[request.id] = skipped.shortage.refusal(request.id)
             elif skipped is not None and skipped.cause is Cause.CAPACITY:
@@ -246,9 +165,6 @@ class _Plan:
             else:
                 self.refusals[request.id] = Refusal(request.id, Cause.PROMISED)
 
-    def _awaits(self, identity: str) -> Refusal:
-        return Refusal(identity, Cause.EVICTING, behind=min(self.world.freeing[identity].victims))
-
     def _displace(self, left: Sequence[int]) -> None:
         """Free places for the first in order, as far as searches for victims go."""
         for number in left:
@@ -258,7 +174,7 @@ class _Plan:
                 continue
             if not self.displacing.left:
                 break
-            proof = self.displacing.find(request, self._allowed(request))
+            proof = self.displacing.find(request, self.offering.allowed(request))
             if proof is not None:
                 self.evictions += proof.evictions
                 self.nodes.take_all(request, proof.pods)
