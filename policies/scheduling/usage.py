@@ -35,7 +35,7 @@ class Usage:
         lives = {name: _half_life(rules, name) for name in rules}
         self._pasts = {name: _Past(life) for name, life in lives.items() if life is not None}
         self._gangs: dict[str, tuple[str, Mapping[str, int]]] = {}
-        self._waiting: set[str] = set()  # gangs whose first seconds are not over
+        self._waiting: dict[str, int] = {}  # gangs whose first seconds are not over, and when they are
 
     def started(self, queue: str, gang: str, demand: Mapping[str, int], now: int) -> None:
         self._gangs[gang] = (queue, demand)
@@ -57,17 +57,12 @@ class Usage:
             self._count_from(past, gang, max(now, since + self.entry))
 
     def ended(self, gang: str, now: int) -> None:
-        queue, demand = self._gangs.pop(gang)
+        queue, demand = self._gangs[gang]
         past = self._pasts.get(queue)
-        if past is None:
-            return
-        self._settle(past, now)
-        if gang in self._waiting:
-            self._waiting.discard(gang)
-            past.later = [entry for entry in past.later if entry[1] != gang]
-            heapq.heapify(past.later)
-        else:
-            _change(past, demand, -1)
+        if past is not None:
+            self._settle(past, now)
+            self._end(past, gang, demand)
+        del self._gangs[gang]
 
     def past(self, queue: str, now: int) -> dict[str, float]:
         """Resource -> amount; empty for a queue without a half-life."""
@@ -83,17 +78,24 @@ class Usage:
         if past is not None:
             past.at, past.amounts = at, dict(amounts)
 
+    def _end(self, past: _Past, gang: str, demand: Mapping[str, int]) -> None:
+        if gang not in self._waiting:
+            _change(past, demand, -1)
+            return
+        del self._waiting[gang]
+
     def _count_from(self, past: _Past, gang: str, at: int) -> None:
-        self._waiting.add(gang)
+        self._waiting[gang] = at
         heapq.heappush(past.later, (at, gang))
         self._settle(past, past.at)
 
     def _settle(self, past: _Past, now: int) -> None:
         while past.later and past.later[0][0] <= now:
             at, gang = heapq.heappop(past.later)
-            _fade(past, at)
-            self._waiting.discard(gang)
-            _change(past, self._gangs[gang][1], 1)
+            if self._waiting.get(gang) == at:  # else it ended before
+                _fade(past, at)
+                del self._waiting[gang]
+                _change(past, self._gangs[gang][1], 1)
         _fade(past, now)
 
 
