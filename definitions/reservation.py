@@ -70,12 +70,24 @@ class ReservedCapacity(SpecModel):
 class Lead(SpecModel):
     """How the nodes become free for the start. What still runs there then is told to go."""
 
-    time: Duration = Field(NOTHING, le=timedelta(days=30), description="So long before each start.", examples=["2h"])
+    time: Duration | None = Field(
+        None,
+        le=timedelta(days=30),
+        description="So long before each start the nodes are watched, and before that anything starts there. Left out: "
+        "nothing is ever started there that might still run at the start.",
+        examples=["2h"],
+    )
     mode: LeadMode = Field(
         LeadMode.BACKFILL,
         description="In that time `drain` starts nothing there; `backfill` starts what has declared to end before.",
         examples=["drain"],
     )
+
+    @model_validator(mode="after")
+    def _drains_in_some_time(self) -> Self:
+        if self.mode is LeadMode.DRAIN and not self.time:
+            raise_conflicts([Conflict("time", "nothing says how long before a start to drain", "write time: 2h")])
+        return self
 
 
 class ReservationUsers(SpecModel):

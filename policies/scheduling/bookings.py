@@ -29,7 +29,7 @@ class Booking:
     """A window with the terms that it was booked under, and what has happened to it since."""
 
     window: Window
-    lead: int = 0
+    lead: int | None = None  # None: no time of its own, and nothing that might still run at the start is started
     lead_mode: LeadMode = LeadMode.BACKFILL
     at_end: AtEnd = AtEnd.SUSPEND
     grace: int = 0
@@ -49,6 +49,11 @@ class Booking:
     @property
     def begins(self) -> int:
         return self.window.begins
+
+    @property
+    def watched(self) -> int:
+        """When its lead time begins."""
+        return self.begins - (self.lead or 0)
 
     @property
     def ends(self) -> int:
@@ -88,7 +93,7 @@ def booked(window: Window, spec: ReservationSpec) -> Booking:
     """A window under the terms of its reservation as they stand now."""
     return Booking(
         window,
-        lead=spec.lead.time // SECOND,
+        lead=None if spec.lead.time is None else spec.lead.time // SECOND,
         lead_mode=spec.lead.mode,
         at_end=spec.at_end,
         grace=spec.grace // SECOND,
@@ -105,7 +110,7 @@ def phase_of(booking: Booking, now: int) -> Phase:
     if booking.cancelled is not None and booking.cancelled < booking.begins and now >= booking.cancelled:
         return Phase.ENDED
     if now < booking.begins:
-        return Phase.UPCOMING if now < booking.begins - booking.lead else Phase.LEAD
+        return Phase.UPCOMING if now < booking.watched else Phase.LEAD
     if now < booking.ends:
         return Phase.ACTIVE
     gone = booking.at_end is AtEnd.KEEP or (booking.vacated is not None and now >= booking.vacated)
@@ -117,7 +122,7 @@ def next_change(booking: Booking, now: int) -> int | None:
     phase = phase_of(booking, now)
     if phase is Phase.ENDED:
         return None
-    times = [booking.begins - booking.lead, booking.begins, booking.ends]
+    times = [booking.watched, booking.begins, booking.ends]
     if booking.at_end is not AtEnd.KEEP:
         times.append(booking.ends + booking.grace)
     return next((time for time in times if time > now), None)
@@ -126,10 +131,10 @@ def next_change(booking: Booking, now: int) -> int | None:
 def lets_start(booking: Booking, now: int, length: int | None) -> bool:
     """Whether a job of others may start now on its nodes. `length`: what it has declared to run at most."""
     phase = phase_of(booking, now)
-    if phase in (Phase.UPCOMING, Phase.ENDED):
+    if phase is Phase.ENDED or (phase is Phase.UPCOMING and booking.lead is not None):
         return True
     ends_before = length is not None and now + length <= booking.begins
-    return phase is Phase.LEAD and booking.lead_mode is LeadMode.BACKFILL and ends_before
+    return now < booking.begins and booking.lead_mode is LeadMode.BACKFILL and ends_before
 
 
 def may_use(spec: ReservationSpec, path: Sequence[str], *, named: bool) -> bool:

@@ -79,6 +79,7 @@ def repeat(**rule: Any) -> dict[str, Any]:
         (repeat(count=3, until="2027-12-31T00:00"), "spec.repeat.until", "PD-1112", "both say when", "remove one"),
         (repeat(until="2027-03-05T09:59"), "spec.repeat.until", "PD-1112", "before the first start", "later"),
         ({"lead": {"time": "31d"}}, "spec.lead.time", "PD-1106", "at most 30d", "at most 30d"),
+        ({"lead": {"mode": "drain"}}, "spec.lead.time", "PD-1112", "how long before", "write time: 2h"),
         ({"lead": {"mode": "wait"}}, "spec.lead.mode", "PD-1105", "not one of", "drain, backfill"),
         ({"atEnd": "kill"}, "spec.atEnd", "PD-1105", "not one of", "suspend, keep, cancel"),
         ({"extension": {"notice": "1h"}}, "spec.extension.notice", "PD-1112", "no extension is allowed", "set most"),

@@ -120,6 +120,16 @@ def test_before_a_window_only_what_delays_it_by_nothing_starts_on_its_nodes(
 
 
 @pytest.mark.parametrize(
+    ("now", "length", "may"), [(0, 1000, True), (0, 1001, False), (0, None, False), (1000, 1, False)]
+)
+def test_without_a_lead_time_nothing_that_might_still_run_at_the_start_is_started(
+    now: int, length: int | None, may: bool
+) -> None:
+    assert lets_start(booking(lead=None), now, length) is may
+    assert phase_of(booking(lead=None), 999) is Phase.UPCOMING
+
+
+@pytest.mark.parametrize(
     ("users", "path", "named", "may"),
     [
         ({}, ("research",), True, False),
