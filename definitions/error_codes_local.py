@@ -90,3 +90,35 @@ register(
     "An environment variable of the control plane has a value that it cannot have.",
     "Correct the variable that is named; docs/settings.md lists them all.",
 )
+register(
+    "PD-4013",
+    "Simulator not installed",
+    500,
+    Exit.USAGE,
+    "Simulations need the scheduler and libraries for arrays and plots, which this installation lacks.",
+    'Install them too: pip install "perdure[simulator]".',
+)
+register(
+    "PD-4014",
+    "Trace or nodes not usable",
+    400,
+    Exit.USAGE,
+    "A file of jobs or nodes has rows that cannot be understood. Nothing was simulated.",
+    "Correct what is named; docs/simulation.md describes the columns.",
+)
+register(
+    "PD-4015",
+    "Simulation not possible",
+    400,
+    Exit.USAGE,
+    "Trace, nodes, documents and options are each right, and do not go together. Nothing was simulated.",
+    "Correct what is named; docs/simulation.md has examples.",
+)
+register(
+    "PD-4016",
+    "Simulation broke off",
+    500,
+    Exit.SERVER,
+    "The process that simulates ended without an answer.",
+    "Look at what it said; for lack of memory use fewer jobs with --limit.",
+)

@@ -26,7 +26,7 @@ class Gang:
     losses: int = 0
     held: int = 0
     lost: int = 0
-    promised: list[Promise] = field(default_factory=list)  # only those that differ from the one before
+    told: list[tuple[int, Promise]] = field(default_factory=list)  # when, and what; only what differs from before
 
     @property
     def request(self) -> Request:
@@ -116,11 +116,11 @@ class Ledger:
         """Gangs with pods on a node."""
         return [gang for gang in self.running.values() if any(pod.node == node for pod in gang.pods)]
 
-    def promise(self, promise: Promise) -> None:
-        """Note what a waiting gang was told, when it is not what it was told before."""
-        told = self.waiting[promise.request].promised
-        if not told or told[-1].start != promise.start:
-            told.append(promise)
+    def promise(self, promise: Promise, now: int) -> None:
+        """Note what a gang that never ran yet is told, when it is not what it was told before."""
+        gang = self.waiting[promise.request]
+        if gang.first_start is None and (not gang.told or gang.told[-1][1].start != promise.start):
+            gang.told.append((now, promise))
 
     def _leave(self, gang: Gang, now: int) -> int:
         """Seconds since its start, after which it holds nothing."""

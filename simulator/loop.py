@@ -28,6 +28,9 @@ class Rules:
     round_every: int | None = None  # while gangs wait, the planner is also asked so often; None: at events only
 
 
+USUAL = Rules()
+
+
 @dataclass(frozen=True, slots=True)
 class Outage:
     """A node is lost, and comes back empty (None: it does not)."""
@@ -66,7 +69,7 @@ class Loop:
         trace: Trace,
         planner: Planner,
         *,
-        rules: Rules = Rules(),
+        rules: Rules = USUAL,
         outages: Sequence[Outage] = (),
         progress: Progress = lambda done, total: None,
     ) -> None:
@@ -130,7 +133,7 @@ class Loop:
             gang = self.ledger.evict(eviction.victim, now)
             self._at(now + self.rules.drain, Kind.LEFT, (gang, gang.runs))
         for promise in decision.promises:
-            self.ledger.promise(promise)
+            self.ledger.promise(promise, now)
 
     def _arm(self, now: int) -> None:
         if self.rules.round_every and self.ledger.waiting and self._events and not self._timer:

@@ -51,6 +51,15 @@ class Series:
             self.fragmented.append((now, fragmentation(ledger, self._shapes)))
             self._note_queues(now, ledger)
 
+    def use(self, begin: int, end: int) -> float:
+        """Part of the GPU time from `begin` to `end` that was held, counting every node as there."""
+        if end <= begin or not self.capacity:
+            return 0.0
+        held = 0
+        for used, since, until in zip(self.used, self.times, [*self.times[1:], end], strict=True):
+            held += used * max(0, min(until, end) - max(since, begin))
+        return round(held / (self.capacity * (end - begin)), 5)
+
     def _note_queues(self, now: int, ledger: Ledger) -> None:
         held: Counter[str] = Counter()
         for gang in ledger.running.values():

@@ -1,6 +1,6 @@
 """When the first gang in a queue could start at the latest: what running gangs leave free, in order of their ends."""
 
-from bisect import insort
+from bisect import bisect_left, insort
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,14 +42,16 @@ class Ahead:
         insort(self._order, made)
 
     def remove(self, identity: str) -> None:
-        self._order.remove(self._of.pop(identity))
+        del self._order[bisect_left(self._order, self._of.pop(identity))]
 
     def with_new(
         self, pool: Pool, begun: Iterable[tuple[Request, Sequence[Pod], int | None]], now: int
     ) -> list[Footprint]:
         """All, with those that start now (request, pods, length), in order of their ends."""
-        more = [_footprint(pool, one, pods, None if length is None else now + length) for one, pods, length in begun]
-        return sorted([*self._order, *more])
+        found = self._order.copy()
+        for one, pods, length in begun:
+            insort(found, _footprint(pool, one, pods, None if length is None else now + length))
+        return found
 
 
 def earliest(

@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from random import Random
 
 from policies.scheduling.model import WHOLE, Node, Request, Role
@@ -15,7 +16,7 @@ class Job:
     seconds: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Trace:
     """Jobs in order of arrival. `nodes`: the cluster that the trace was recorded on, where it says so."""
 
@@ -23,7 +24,7 @@ class Trace:
     jobs: tuple[Job, ...]
     nodes: tuple[Node, ...] = ()
 
-    @property
+    @cached_property
     def queues(self) -> tuple[str, ...]:
         return tuple(sorted({job.request.queue for job in self.jobs}))
 

@@ -27,6 +27,7 @@ from perdure.cli.commands import (
     schedules,
     secrets,
     sessions,
+    simulate,
     templates,
 )
 from perdure.cli.verb import exemplified, group
@@ -63,7 +64,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, clusters, nodes, imports, doctor, misc):
+for part in (templates, secrets, schedules, clusters, nodes, imports, simulate, doctor, misc):
     part.register(app)
 
 

@@ -14,15 +14,16 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def showing() -> Iterator[Progress | None]:
-    """Something to call with (what is being done, bytes done, bytes in all)."""
+def showing(*, counts: str | None = None) -> Iterator[Progress | None]:
+    """Something to call with (what is being done, bytes done, bytes in all). `counts`: no bytes, but what is named."""
     if not sys.stderr.isatty():
         yield None
         return
-    from rich.progress import BarColumn, DownloadColumn, TaskID, TextColumn
+    from rich.progress import BarColumn, DownloadColumn, MofNCompleteColumn, TaskID, TextColumn
     from rich.progress import Progress as Bars
 
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(binary_units=True))
+    amount = (DownloadColumn(binary_units=True),) if counts is None else (MofNCompleteColumn(), TextColumn(counts))
+    columns = (TextColumn("{task.description}"), BarColumn(), *amount)
     with Bars(*columns, console=terminal.console(stderr=True), transient=True) as bars:
         tasks: dict[str, TaskID] = {}
 

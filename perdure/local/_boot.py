@@ -16,7 +16,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-FOLDERS = ("perdure", "definitions", "policies", "store", "activities", "workflows", "api", "workers")
+FOLDERS = ("perdure", "definitions", "policies", "store", "activities", "workflows", "api", "workers", "simulator")
 LOCK_VARIABLE = "PERDURE_LOCK_FD"
 REFUSED = 78  # EX_CONFIG: starting again cannot help
 PR_SET_PDEATHSIG = 1

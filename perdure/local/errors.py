@@ -71,6 +71,20 @@ CODES: tuple[Code, ...] = (
         "Remove or rename that package, or install Perdure in an environment of its own.",
     ),
     Code(
+        "PD-4013",
+        "Simulator not installed",
+        Exit.USAGE,
+        "Simulations need the scheduler and libraries for arrays and plots, which this installation lacks.",
+        'Install them too: pip install "perdure[simulator]".',
+    ),
+    Code(
+        "PD-4016",
+        "Simulation broke off",
+        Exit.SERVER,
+        "The process that simulates ended without an answer.",
+        "Look at what it said; for lack of memory use fewer jobs with --limit.",
+    ),
+    Code(
         "PD-4104",
         "Setting missing",
         Exit.USAGE,

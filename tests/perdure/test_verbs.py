@@ -110,6 +110,7 @@ ONLY_COMMANDS = {
     "down",
     "status",
     "completion",
+    "simulate",
     "version",
 }  # about this machine, not about the API
 SAMPLES: dict[type, Any] = {

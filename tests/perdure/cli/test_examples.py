@@ -22,6 +22,12 @@ from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 
 BIN = Path(sys.executable).parent
+TRACE_CSV = """\
+id,submitted,queue,priority,nodes,gpus,gpuModel,cpus,memory,seconds,limit
+train-1,0,research,0,2,8,,,,3600,
+train-2,60,research,0,1,8,,,,1800,
+notebook,120,teaching,10,1,0.5,,4,16Gi,600,1200
+"""
 KUBERNETES_YAML = """\
 apiVersion: batch/v1
 kind: Job
@@ -76,6 +82,7 @@ def world(tmp_path: Path) -> Iterator[tuple[Live, Path]]:
     (folder / "train.py").write_text("print('hello')\n")
     (folder / "token.txt").write_text("t0ken-value\n")
     (folder / "job.yaml").write_text(JOB_YAML)
+    (folder / "jobs.csv").write_text(TRACE_CSV)
     (folder / "training.yaml").write_text(KUBERNETES_YAML)
     (folder / "finetune.yaml").write_text(yaml.safe_dump(template_document()))
     (folder / "nightly.yaml").write_text(yaml.safe_dump(schedule_document()))

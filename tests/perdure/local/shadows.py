@@ -5,7 +5,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
-OURS = ("activities", "api", "definitions", "policies", "store", "workers", "workflows")
+OURS = ("activities", "api", "definitions", "policies", "simulator", "store", "workers", "workflows")
 ALARM = "raise SystemExit('the user\\'s own code was taken for ours')\n"
 
 

@@ -1,0 +1,25 @@
+"""The policies that can be simulated, by the names that people use for them."""
+
+from collections.abc import Callable
+
+from definitions.errors import PerdureError
+from simulator.baselines import BASELINES
+from simulator.planner import Planner
+from simulator.setting import CODE, Setting
+
+Factory = Callable[[Setting], Planner]
+QUOTAS: frozenset[str] = frozenset()  # policies that know queues and their quotas
+
+
+def planner(name: str, setting: Setting) -> Planner:
+    """A planner that knows the nodes and queues of a setting, and nothing yet of its jobs. Raises PD-4015."""
+    if name not in POLICIES:
+        raise PerdureError(CODE, f"there is no policy {name!r}; there are {', '.join(POLICIES)}", where="--policy")
+    return POLICIES[name](setting)
+
+
+def _baseline(name: str) -> Factory:
+    return lambda setting: BASELINES[name](setting.nodes)
+
+
+POLICIES: dict[str, Factory] = {name: _baseline(name) for name in BASELINES}
