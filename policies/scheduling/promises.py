@@ -1,0 +1,183 @@
+"""When every waiting gang starts, and where: planned placements that hold, and why one of them changed.
+
+A promise holds against every gang that comes later. It moves only earlier, unless a gang whose class may displace it
+does so, something runs past its end, or a node takes no more pods; the reason then says which.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from policies.scheduling.kernels_batch import AGAIN, EARLIER, SEEK
+from policies.scheduling.model import Promise, Request
+from policies.scheduling.profile import Profile, Row
+
+
+class Change(StrEnum):
+    NEW = "new"
+    KEPT = "kept"
+    MOVED = "moved"  # it starts earlier, or as early at another place
+    SLIPPED = "slipped"  # it starts later, or nobody can say when
+    NONE = "none"  # it has no promise and had none
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """When a gang starts. `reason`: why it slipped, moved to another place, or has no promise; else empty.
+
+    `too_large`: no nodes of today could hold it, were they all free.
+    """
+
+    request: Request
+    change: Change
+    promise: Promise | None
+    reason: str = ""
+    before: Promise | None = None
+    too_large: bool = False
+
+
+def length(request: Request) -> int | None:
+    """How long it runs for planning: its limit, else what was learnt, else for ever."""
+    return request.limit if request.limit is not None else request.estimate
+
+
+def promised(profile: Profile, waiting: Sequence[Request], kept: Iterable[Promise] = ()) -> tuple[Outlook, ...]:
+    """Outlooks of all waiting gangs, in their order, and the profile holds the promises.
+
+    `kept`: promises made before that the profile may not know, because it was made anew. Elastic gangs are planned at
+    their fewest pods. Gangs that are pinned and wait no longer lose their places.
+    """
+    before, reasons = _resume(profile, waiting, kept)
+    behind = _plan(profile, waiting, reasons)
+    profile.freed = behind
+    return tuple(_outlook(profile, request, before.get(request.id), reasons) for request in waiting)
+
+
+def arrived(profile: Profile, request: Request) -> tuple[Outlook, ...]:
+    """The outlook of one more gang, behind all that have promises, and of those that it displaces."""
+    before = {} if not request.displaces else {name: profile.promise(row) for name, row in profile.pins.items()}
+    reasons: dict[str, str] = {}
+    _seek(profile, [request])
+    moved = _displace(profile, request, list(profile.pins), reasons) if request.displaces else []
+    return tuple(_outlook(profile, each, before.get(each.id), reasons) for each in (request, *moved))
+
+
+def _resume(
+    profile: Profile, waiting: Sequence[Request], kept: Iterable[Promise]
+) -> tuple[dict[str, Promise], dict[str, str]]:
+    """Hold what was promised before, in the order of waiting, and leave what cannot be held to the search.
+
+    Returns promises as they were, and by gang why it may have lost its place.
+    """
+    asked = {request.id: request for request in waiting}
+    rows: dict[str, Row] = {}
+    reasons: dict[str, str] = {}
+    before: dict[str, Promise] = {}
+    gone = [name for name, row in profile.pins.items() if name not in asked or row.request != asked[name]]
+    for name in set(gone) & asked.keys():
+        before[name], reasons[name] = profile.promise(profile.pins[name]), "what it asks for was changed"
+    profile.unpin(gone)
+    before |= {name: profile.promise(row) for name, row in profile.pins.items()}
+    for name, (row, promise, why) in profile.unseated.items():
+        if name in asked:
+            rows[name], before[name], reasons[name] = row, promise, why
+    profile.unseated.clear()
+    for promise in kept:
+        name = promise.request
+        if name in asked and name not in before:
+            before[name], reasons[name] = promise, "a node of its place is gone"
+            if all(pod.node in profile.nodes.index for pod in promise.pods):
+                rows[name] = profile.planned(asked[name], promise, length(asked[name]))
+                rows[name].start = max(promise.start, profile.now)
+                reasons[name] = _why(profile, rows[name], promise)
+    _again(profile, asked, rows)
+    return before, reasons
+
+
+def _why(profile: Profile, row: Row, promise: Promise) -> str:
+    """What is most likely in the way of a promise that was made on another profile."""
+    closed = [pod.node for pod in promise.pods if not profile.nodes.open[profile.nodes.index[pod.node]]]
+    if closed:
+        return f"{closed[0]} takes no pods"
+    late = [name for name, other in profile.running.items() if other.late and set(other.nodes) & set(row.nodes)]
+    if late:
+        return f"{late[0]} runs past its end"
+    return "it did not start when it was due" if promise.start < profile.now else "its place was taken"
+
+
+def _plan(profile: Profile, waiting: Sequence[Request], reasons: dict[str, str]) -> bool:
+    """Search for all in order. Whether something became free that gangs before it in order have not tried yet."""
+    rows: list[Row] = []
+    modes: list[int] = []
+    behind = False
+    for request in waiting:
+        pinned = profile.pins.get(request.id)
+        if pinned is None:
+            rows.append(_fresh(profile, request))
+            modes.append(SEEK)
+        elif profile.freed and pinned.start > profile.now:
+            rows.append(pinned)
+            modes.append(EARLIER)
+        if pinned is None and request.displaces:
+            _hold(profile, rows, modes)
+            behind |= bool(_displace(profile, request, [each.id for each in waiting], reasons))
+            rows, modes = [], []
+    _hold(profile, rows, modes)
+    return behind
+
+
+def _displace(profile: Profile, request: Request, order: Sequence[str], reasons: dict[str, str]) -> list[Request]:
+    """Start it before gangs of lower priority if that is earlier. Those that lost their places, which have others."""
+    own = profile.pins.get(request.id)
+    if own is not None and own.start <= profile.now:
+        return []
+    below = {name: row for name, row in profile.pins.items() if row.request.priority < request.priority}
+    freed = profile.freed
+    profile.unpin([*below, *([request.id] if own else [])])
+    _seek(profile, [request])
+    found = profile.pins.get(request.id)
+    if own is not None and found is not None and found.start >= own.start:
+        profile.unpin([request.id])
+        _again(profile, [request.id], {request.id: own})
+    _again(profile, order, below)
+    moved = [below[name].request for name in order if name in below and name not in profile.pins]
+    reasons.update((each.id, f"displaced by {request.id}") for each in moved)
+    _seek(profile, moved)
+    profile.freed = freed
+    return moved
+
+
+def _again(profile: Profile, order: Iterable[str], rows: Mapping[str, Row]) -> None:
+    """Those of the rows whose places are free get them back, in this order."""
+    ordered = [rows[name] for name in order if name in rows]
+    _hold(profile, ordered, [AGAIN] * len(ordered))
+
+
+def _seek(profile: Profile, requests: Sequence[Request]) -> None:
+    _hold(profile, [_fresh(profile, request) for request in requests], [SEEK] * len(requests))
+
+
+def _hold(profile: Profile, rows: Sequence[Row], modes: Sequence[int]) -> None:
+    profile.plan(rows, modes)
+    profile.pins.update((row.request.id, row) for row in rows if row.placed)
+
+
+def _fresh(profile: Profile, request: Request) -> Row:
+    return profile.row(request, length(request), [role.fewest for role in request.roles])
+
+
+def _outlook(profile: Profile, request: Request, before: Promise | None, reasons: Mapping[str, str]) -> Outlook:
+    row = profile.pins.get(request.id)
+    if row is None:
+        large = profile.asks.too_large(_fresh(profile, request).kind)
+        reason = reasons.get(request.id, "larger than the cluster" if large else "beyond the horizon")
+        return Outlook(request, Change.SLIPPED if before else Change.NONE, None, reason, before, large)
+    promise = profile.promise(row)
+    if before is None:
+        return Outlook(request, Change.NEW, promise)
+    if promise.start == before.start and promise.pods == before.pods:
+        return Outlook(request, Change.KEPT, promise, before=before)
+    if promise.start <= before.start:
+        why = reasons.get(request.id, "") if promise.start == before.start else ""
+        return Outlook(request, Change.MOVED, promise, why, before)
+    return Outlook(request, Change.SLIPPED, promise, reasons.get(request.id, ""), before)
