@@ -1,0 +1,174 @@
+"""Which nodes the windows of reservations get, and how the planner sees them.
+
+A window gets whole nodes, all that it asks for or none, and keeps them as long as they are there.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from definitions.reservation import AtEnd, LeadMode
+from policies.scheduling.asks import Claim
+from policies.scheduling.bookings import Booking, Phase, phase_of
+from policies.scheduling.documents import Pool, Reserved
+from policies.scheduling.model import Node, Request, Running
+
+
+@dataclass(frozen=True, slots=True)
+class Want:
+    """One booked window of a reservation. `pool` None: any nodes."""
+
+    reserved: Reserved
+    booking: Booking
+    pool: Pool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """A window with its nodes."""
+
+    want: Want
+    nodes: tuple[str, ...]
+
+    @property
+    def name(self) -> str:
+        return self.want.reserved.name
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A window that gets nothing: how much it needs and how much is left, in nodes or in GPUs."""
+
+    want: Want
+    needed: int
+    free: int
+
+
+@dataclass(frozen=True, slots=True)
+class Leave:
+    """A gang that is told to go for the sake of a window, its start or its end. `for_good`: it is not to wait again."""
+
+    request: str
+    why: str
+    by: int
+    for_good: bool = False
+
+
+@dataclass(slots=True)
+class _Choice:
+    """What is known while nodes are chosen. `until`: node -> when what runs there is expected to be gone."""
+
+    nodes: Sequence[Node]
+    until: Mapping[str, int]
+    held: list[Held] = field(default_factory=list)
+
+
+def hold(
+    wants: Sequence[Want], nodes: Sequence[Node], kept: Sequence[Held] = (), until: Mapping[str, int] | None = None
+) -> tuple[tuple[Held, ...], tuple[Short, ...]]:
+    """Give each window its nodes: first to those that have some, then by start and name.
+
+    Preferred are nodes that it has, or that another window of the reservation has; then those that are free soonest;
+    then as they are listed. Nodes that do not take pods go only to reservations that name them.
+    """
+    choice = _Choice(nodes, until or {})
+    before = {_key(each.want): each for each in kept}
+    short = []
+    for want in sorted(wants, key=lambda each: (_key(each) not in before, each.booking.begins, each.reserved.name)):
+        had = before[_key(want)].nodes if _key(want) in before else ()
+        found = _nodes_for(want, had, choice)
+        if isinstance(found, Short):
+            short.append(found)
+        else:
+            choice.held.append(Held(want, found))
+    return tuple(choice.held), tuple(short)
+
+
+def claims(held: Sequence[Held], now: int) -> tuple[Claim, ...]:
+    """The windows as the planner sees them now.
+
+    A window whose reservation has a lead time is not seen before that begins, so that anything starts there until
+    then. What was promised beyond may have to move when it is seen; without a lead time nothing has to.
+    """
+    return tuple(claim for each in held for claim in _claims_of(each, now))
+
+
+def told_to_go(
+    held: Sequence[Held], running: Sequence[Running], may: Callable[[Held, Request], bool], now: int
+) -> tuple[Leave, ...]:
+    """Gangs whose nodes a window has begun on and that may not use it, and those of a window that is over."""
+    found: dict[str, Leave] = {}
+    for each in held:
+        nodes = set(each.nodes)
+        for gang in running:
+            if gang.leaving or gang.request.id in found or not any(pod.node in nodes for pod in gang.pods):
+                continue
+            leave = _leave(each, gang.request, may, now)
+            if leave is not None:
+                found[gang.request.id] = leave
+    return tuple(found.values())
+
+
+def _key(want: Want) -> tuple[str, int]:
+    return want.reserved.name, want.booking.window.number
+
+
+def _nodes_for(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ...] | Short:
+    capacity = want.reserved.spec.capacity
+    taken = {name for each in choice.held if _overlap(each.want.booking, want.booking) for name in each.nodes}
+    if capacity.node_names:
+        there = {node.name for node in choice.nodes} - taken
+        found = tuple(name for name in capacity.node_names if name in there)
+        return found if len(found) == len(capacity.node_names) else Short(want, len(capacity.node_names), len(found))
+    fitting = [node for node in _fitting(want, choice.nodes) if node.name not in taken]
+    ours = {name for each in choice.held if each.name == want.reserved.name for name in each.nodes}
+    begins = want.booking.begins
+    fitting.sort(
+        key=lambda node: (node.name not in had, node.name not in ours, max(0, choice.until.get(node.name, 0) - begins))
+    )
+    sizes = [node.gpus if capacity.gpus is not None else 1 for node in fitting]
+    needed = capacity.gpus if capacity.gpus is not None else capacity.nodes or 0
+    if sum(sizes) < needed:
+        return Short(want, needed, sum(sizes))
+    return tuple(_first(fitting, sizes, needed))
+
+
+def _fitting(want: Want, nodes: Sequence[Node]) -> Sequence[Node]:
+    members = nodes if want.pool is None else want.pool.members(nodes)
+    wants_gpus = want.reserved.spec.capacity.gpus is not None
+    model = want.reserved.model
+    return [
+        node for node in members if node.open and (not model or node.model == model) and (node.gpus or not wants_gpus)
+    ]
+
+
+def _first(nodes: Sequence[Node], sizes: Sequence[int], needed: int) -> Iterator[str]:
+    for node, size in zip(nodes, sizes, strict=True):
+        if needed <= 0:
+            return
+        yield node.name
+        needed -= size
+
+
+def _overlap(one: Booking, other: Booking) -> bool:
+    return one.begins < other.ends and other.begins < one.ends
+
+
+def _claims_of(held: Held, now: int) -> Iterator[Claim]:
+    booking = held.want.booking
+    phase = phase_of(booking, now)
+    if phase in (Phase.DRAINING, Phase.ENDED) or (phase is Phase.UPCOMING and booking.lead is not None):
+        return
+    if phase is Phase.LEAD and booking.lead_mode is LeadMode.DRAIN:
+        yield Claim(held.nodes, booking.watched, booking.begins)
+    yield Claim(held.nodes, booking.begins, booking.ends, held.name)
+
+
+def _leave(held: Held, request: Request, may: Callable[[Held, Request], bool], now: int) -> Leave | None:
+    booking = held.want.booking
+    phase = phase_of(booking, now)
+    if phase is Phase.ACTIVE and not may(held, request):
+        return Leave(request.id, f"the reservation {held.name} has begun on its nodes", now + booking.grace)
+    if phase is Phase.DRAINING and request.reservation == held.name:
+        for_good = booking.at_end is AtEnd.CANCEL
+        return Leave(request.id, f"the reservation {held.name} is over", booking.ends + booking.grace, for_good)
+    return None
