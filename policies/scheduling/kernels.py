@@ -26,7 +26,7 @@ UNKNOWN = -2
 
 
 class State(NamedTuple):
-    """What the loops read and change of N nodes with at most G devices and P slice profiles; L levels of the table."""
+    """What the loops read and change of N nodes with at most G devices and P slice profiles; Q groups of the table."""
 
     cpu: Ints  # [N], free
     memory: Ints  # [N], free
@@ -37,11 +37,14 @@ class State(NamedTuple):
     clock: Ints  # [1]
     kind: Ints  # [N], of GPU
     twin: Ints  # [N]: nodes with the same number are the same while nothing is on them
-    weighed: Ints  # [N]: the stamp at which the next four were right
+    weighed: Ints  # [N]: the stamp at which the following were right
+    whole: Ints  # [N]: GPUs that nobody has a part of
+    largest: Ints  # [N]: the most parts that are free of one GPU
     idle: Ints  # [N]: GPU parts that nobody has
     usable: Ints  # [N]: weighted GPU parts that target classes can use
     fluid: Floats  # [N]
-    parts: Ints  # [N + 1, L, 2]: devices with at least that share free, and what is free on those; the last is scratch
+    enough: Ints  # [N * Q]: devices with at least a group's share free
+    held: Ints  # [N * Q]: what is free on those
     twin_score: NDArray[np.int16]  # [T], scratch
     twin_device: NDArray[np.int8]  # [T], scratch
 
@@ -58,7 +61,9 @@ class Rows(NamedTuple):
 
 
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
-    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy")(function))
+    """No memory is taken in these loops. Without the counting of references that only it would need they are nine times
+    faster: each array that is passed on costs two locked instructions."""
+    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", _nrt=False)(function))
 
 
 @compiled
@@ -116,16 +121,18 @@ def _update(state: State, table: Table, rows: Rows, row: int) -> None:
         if stamp[n] <= seen:
             continue
         score[n] = NO
-        if not (may[n] and state.open[n] and _fits(state.cpu, state.memory, state.gpu, state.slices, asked, n)):
+        if state.weighed[n] != stamp[n]:
+            _weigh(state, table, n)
+        if not (may[n] and state.open[n]):
+            continue
+        if not _fits(state.cpu, state.memory, state.whole, state.largest, state.slices, asked, n):
             continue
         fresh = seen < 0 and stamp[n] == 0
         if fresh and twins[twin[n]] != UNKNOWN:
             score[n], device[n] = twins[twin[n]], state.twin_device[twin[n]]
             continue
-        if state.weighed[n] != stamp[n]:
-            _weigh(state, table, n)
         score[n], device[n] = _evaluate(
-            table, state.cpu, state.memory, state.gpu, state.idle, state.usable, state.fluid, state.parts,
+            table, state.cpu, state.memory, state.gpu, state.idle, state.usable, state.fluid, state.enough, state.held,
             state.kind[n], asked, n,
         )  # fmt: skip
         if fresh:
@@ -134,48 +141,68 @@ def _update(state: State, table: Table, rows: Rows, row: int) -> None:
 
 
 @compiled
-def _fits(cpu: Ints, memory: Ints, gpu: Ints, slices: Ints, asked: Ints, n: int) -> bool:
+def _fits(cpu: Ints, memory: Ints, whole: Ints, largest: Ints, slices: Ints, asked: Ints, n: int) -> bool:
     if (asked[0] and cpu[n] < asked[0]) or (asked[1] and memory[n] < asked[1]):
         return False
+    if (asked[2] == 1 and largest[n] < asked[3]) or (asked[2] > 1 and whole[n] < asked[2]):
+        return False
+    short = False
     for p in range(slices.shape[1]):
-        if asked[4 + p] and slices[n, p] < asked[4 + p]:
-            return False
-    found = 0
-    for g in range(gpu.shape[1]):
-        found += int(gpu[n, g] >= asked[3])
-    return bool(found >= asked[2])
+        short = short or (asked[4 + p] > 0 and slices[n, p] < asked[4 + p])
+    return not short
 
 
 @compiled
 def _weigh(state: State, table: Table, n: int) -> None:
-    """What the node is worth as it is."""
-    gpu, parts, shares = state.gpu, state.parts, table.shares
-    idle = 0
+    """What the node has and is worth as it is."""
+    gpu, groups = state.gpu, table.share.size
+    idle, whole, largest, usable = 0, 0, 0, 0
     for g in range(gpu.shape[1]):
         idle += max(gpu[n, g], 0)
-    for level in range(shares.size):
+        whole += int(gpu[n, g] >= WHOLE)
+        largest = max(largest, gpu[n, g])
+    first = _first(table.steps, state.kind[n], state.cpu[n]) * groups
+    for q in range(groups):
         enough, held = 0, 0
         for g in range(gpu.shape[1]):
-            if gpu[n, g] >= shares[level]:
+            if gpu[n, g] >= table.share[q]:
                 enough += 1
                 held += gpu[n, g]
-        parts[n, level, 0], parts[n, level, 1] = enough, held
-    kind = state.kind[n]
-    state.idle[n] = idle
-    state.usable[n] = _usable(table.classes, table.members[kind], kind, state.cpu[n], parts, n)
+        state.enough[n * groups + q], state.held[n * groups + q] = enough, held
+        if enough >= table.gpus[q]:
+            usable += table.weight[first + q] * held
+    state.idle[n], state.whole[n], state.largest[n], state.usable[n] = idle, whole, largest, usable
     state.fluid[n] = _fluid(table.per_cpu, table.per_memory, idle, state.cpu[n], state.memory[n])
     state.weighed[n] = state.stamp[n]
 
 
 @compiled
-def _usable(classes: Ints, members: int, kind: int, cpu: int, parts: Ints, n: int) -> int:
-    found = 0
-    for c in range(members):
-        if classes[kind, c, 0] > cpu:
-            break  # they are sorted by processors
-        level = classes[kind, c, 2]
-        if classes[kind, c, 1] <= parts[n, level, 0]:
-            found += classes[kind, c, 3] * parts[n, level, 1]
+def _first(steps: Ints, kind: int, cpu: int) -> int:
+    """The row of weights of those classes of a kind that ask for no more processors than this."""
+    step, above = 0, steps.size
+    while step < above:
+        middle = (step + above) // 2
+        if steps[middle] <= cpu:
+            step = middle + 1
+        else:
+            above = middle
+    return kind * (steps.size + 1) + step
+
+
+@compiled
+def _kept(
+    share: Ints, need: Ints, weight: Ints, enough: Ints, held: Ints, first: int, start: int, gpus: int, free: int,
+    less: int,
+) -> int:  # fmt: skip
+    """GPU parts that classes can use once `less` is gone of each of `gpus` devices with `free` left, weighted.
+
+    Weights from `first`, the node's groups from `start` on. Numbers without sign, as the loop is then a plain one.
+    """
+    found, row, base = 0, np.uint64(first), np.uint64(start)
+    for q in range(np.uint64(share.size)):
+        lost, kept = int(share[q] <= free), int(share[q] <= free - less)
+        if enough[base + q] - gpus * (lost - kept) >= need[q]:
+            found += weight[row + q] * (held[base + q] - gpus * (free * lost - (free - less) * kept))
     return found
 
 
@@ -192,8 +219,8 @@ def _fluid(per_cpu: float, per_memory: float, idle: int, cpu: int, memory: int) 
 
 @compiled
 def _evaluate(
-    table: Table, cpu: Ints, memory: Ints, gpu: Ints, idle: Ints, usable: Ints, fluid: Floats, parts: Ints, kind: int,
-    asked: Ints, n: int,
+    table: Table, cpu: Ints, memory: Ints, gpu: Ints, idle: Ints, usable: Ints, fluid: Floats, enough: Ints, held: Ints,
+    kind: int, asked: Ints, n: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Score of the node for a pod that fits on it, and the device that it would share (0 if it shares none)."""
     gpus, share = asked[2], asked[3]
@@ -201,18 +228,16 @@ def _evaluate(
     if table.lam > 0:
         after = _fluid(table.per_cpu, table.per_memory, idle[n] - demand, cpu_after, memory[n] - asked[1])
         other = table.lam * (fluid[n] - after)
+    sharing = gpus == 1 and share < WHOLE
+    first, start = _first(table.steps, kind, cpu_after) * table.share.size, n * table.share.size
     best, chosen, left = -1, 0, 0
-    for g in range(gpu.shape[1] if gpus == 1 and share < WHOLE else 1):
+    for g in range(gpu.shape[1] if sharing else 1):
         free = WHOLE
-        if gpus == 1 and share < WHOLE:
+        if sharing:
             free = gpu[n, g]
             if free < share or _among(gpu, n, g):
                 continue
-        row = n
-        if gpus:
-            row = parts.shape[0] - 1
-            _less(parts, n, table.shares, gpus, free, share)
-        kept = _usable(table.classes, table.members[kind], kind, cpu_after, parts, row)
+        kept = _kept(table.share, table.gpus, table.weight, enough, held, first, start, gpus, free, share)
         drop = demand - (usable[n] - kept) / table.total - other
         score = int(100 / (1 + math.exp(-drop / 1000)))
         if score > best or (score == best and table.tight and free < left):
@@ -227,21 +252,6 @@ def _among(gpu: Ints, n: int, g: int) -> bool:
     while gpu[n, before] != gpu[n, g]:
         before += 1
     return before < g
-
-
-@compiled
-def _less(parts: Ints, n: int, shares: Ints, gpus: int, free: int, share: int) -> None:
-    """Into the scratch row: what node n has once `share` is gone of `gpus` devices with `free` left."""
-    scratch = parts.shape[0] - 1
-    for level in range(shares.size):
-        enough, held = parts[n, level, 0], parts[n, level, 1]
-        if free >= shares[level]:
-            enough -= gpus
-            held -= gpus * free
-        if free - share >= shares[level]:
-            enough += gpus
-            held += gpus * (free - share)
-        parts[scratch, level, 0], parts[scratch, level, 1] = enough, held
 
 
 @compiled

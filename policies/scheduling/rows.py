@@ -20,7 +20,7 @@ class ScoreRows:
     def __init__(self, nodes: Nodes, scoring: Scoring) -> None:
         self.nodes = nodes
         self._table, kind = tabled(scoring, nodes)
-        self._state = _state(nodes, kind, len(self._table.shares))
+        self._state = _state(nodes, kind, len(self._table.share))
         self._everywhere = np.ones(len(nodes.names), np.bool_)
         self._known: dict[Shape, int] = {}
         self._rows = self._grown(FIRST)
@@ -87,14 +87,15 @@ def numbers(devices: int) -> tuple[int, ...]:
     return tuple(device for device in range(devices.bit_length()) if devices >> device & 1)
 
 
-def _state(nodes: Nodes, kind: Ints, levels: int) -> State:
+def _state(nodes: Nodes, kind: Ints, groups: int) -> State:
     size = len(nodes.names)
     alike = np.column_stack([nodes.cpu, nodes.memory, nodes.gpus, kind, nodes.slices])
     _, twin = np.unique(alike, axis=0, return_inverse=True) if size else (None, np.zeros(0, np.int64))
     twins = int(twin.max(initial=-1)) + 1
+    whole, largest, idle, usable = (np.zeros(size, np.int64) for _ in range(4))
     return State(
         nodes.free_cpu, nodes.free_memory, nodes.free_gpu, nodes.free_slices, nodes.open, nodes.stamp, nodes.clock,
-        kind, twin.reshape(-1).astype(np.int64), np.full(size, -1, np.int64), np.zeros(size, np.int64),
-        np.zeros(size, np.int64), np.zeros(size), np.zeros((size + 1, levels, 2), np.int64),
+        kind, twin.reshape(-1).astype(np.int64), np.full(size, -1, np.int64), whole, largest, idle, usable,
+        np.zeros(size), np.zeros(size * groups, np.int64), np.zeros(size * groups, np.int64),
         np.zeros(twins, np.int16), np.zeros(twins, np.int8),
     )  # fmt: skip

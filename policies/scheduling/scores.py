@@ -39,11 +39,12 @@ class Scoring:
 
 
 class Table(NamedTuple):
-    """A Scoring as arrays: C target classes that use GPUs, L different shares of a device, K kinds of GPU."""
+    """A Scoring as arrays. Classes that ask for the same GPUs are one of Q groups; K kinds of GPU."""
 
-    shares: Ints  # [L]
-    classes: Ints  # [K, C, 4]: cpu, GPUs, which of `shares`, weight; those that may use kind k, sorted by cpu
-    members: Ints  # [K]: how many these are
+    share: Ints  # [Q], that a group asks for of each device
+    gpus: Ints  # [Q]
+    steps: Ints  # [B]: processors that some class asks for, sorted
+    weight: Ints  # [K * (B + 1) * Q]: of classes of a group that may use a kind and ask for no more than step b - 1
     total: int  # weight of all classes, those without GPUs too
     lam: float
     per_cpu: float  # GPU parts that one unit serves; 0: not looked at
@@ -89,17 +90,23 @@ def tabled(scoring: Scoring, nodes: Nodes) -> tuple[Table, Ints]:
     """The arrays of it, and the kind of GPU of each node (int64[N]): nodes of one kind can serve the same classes."""
     models = tuple(sorted(nodes.models))
     kind = np.array([models.index(model) for model in nodes.models], np.int64)[nodes.model]
-    wanted = sorted((shape.cpu, i) for i, (shape, _) in enumerate(scoring.classes) if shape.gpus)
-    shares = sorted({scoring.classes[i][0].share for _, i in wanted})
-    classes: Ints = np.zeros((len(models), max(len(wanted), 1), 4), np.int64)
-    members = np.zeros(len(models), np.int64)
+    wanted = [(shape, weight) for shape, weight in scoring.classes if shape.gpus]
+    groups = sorted({(shape.gpus, shape.share) for shape, _ in wanted})
+    steps = sorted({shape.cpu for shape, _ in wanted})
+    weight: Ints = np.zeros((len(models), len(steps) + 1, len(groups)), np.int64)
     for row, model in enumerate(models):
-        for _, i in wanted:
-            shape, weight = scoring.classes[i]
+        for shape, count in wanted:
             if not shape.gpu_models or model in shape.gpu_models:
-                classes[row, members[row]] = shape.cpu, shape.gpus, shares.index(shape.share), weight
-                members[row] += 1
-    total = max(sum(weight for _, weight in scoring.classes), 1)
-    per_cpu, per_memory = (1 / each if each else 0.0 for each in (scoring.cpu_per_part, scoring.memory_per_part))
-    levels: Ints = np.array(shares, np.int64)
-    return Table(levels, classes, members, total, float(scoring.lam), per_cpu, per_memory, bool(scoring.tight)), kind
+                weight[row, steps.index(shape.cpu) + 1 :, groups.index((shape.gpus, shape.share))] += count
+    table = Table(
+        np.array([share for _, share in groups], np.int64),
+        np.array([gpus for gpus, _ in groups], np.int64),
+        np.array(steps, np.int64),
+        weight.reshape(-1),
+        max(sum(count for _, count in scoring.classes), 1),
+        float(scoring.lam),
+        1 / scoring.cpu_per_part if scoring.cpu_per_part else 0.0,
+        1 / scoring.memory_per_part if scoring.memory_per_part else 0.0,
+        bool(scoring.tight),
+    )
+    return table, kind
