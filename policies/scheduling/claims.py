@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from definitions.reservation import AtEnd, LeadMode
 from policies.scheduling.asks import Claim
-from policies.scheduling.bookings import Booking, Phase, phase_of
+from policies.scheduling.bookings import Booking, Phase, may_use, phase_of
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.model import Node, Request, Running
 
@@ -106,6 +106,13 @@ def told_to_go(
             if leave is not None:
                 found[gang.request.id] = leave
     return tuple(found.values())
+
+
+def may_run_in(path: Callable[[str], Sequence[str]]) -> Callable[[Held, Request], bool]:
+    """Who may use a window, by the rules of its reservation. `path`: a queue and all above it."""
+    return lambda held, request: may_use(
+        held.want.reserved.spec, path(request.queue), named=request.reservation == held.name
+    )
 
 
 def _key(want: Want) -> tuple[str, int]:

@@ -320,6 +320,12 @@ def test_clashes_are_all_pairs_that_share_time(one: ReservationSpec, other: Rese
     assert list(clashes(ours, theirs)) == every_pair(ours, theirs)
 
 
+def test_a_long_window_hides_no_short_one_that_is_over() -> None:
+    base = only(spec("2027-03-05T10:00", "UTC"))
+    long, short, other = (Window(0, base.wall, begin, end, "", "") for begin, end in ((0, 100), (1, 2), (50, 60)))
+    assert list(clashes([other], [long, short])) == [(other, long)]
+
+
 def moved(window: Window, by: timedelta) -> Window:
     seconds = by // timedelta(seconds=1)
     return Window(window.number, window.wall, window.begins + seconds, window.ends + seconds, "", "")
