@@ -8,7 +8,6 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policies.scheduling.victim_room import Field, Room, Unit
 
@@ -38,7 +37,11 @@ def cover(
     if max(map(len, groups), default=0) > TOGETHER:
         return None
     order = {number: place for place, number in enumerate(prices)}
-    choices = [_choices(room, field, units, group, prices) for group in sorted(groups, key=lambda one: order[min(one)])]
+    groups.sort(key=lambda group: order[min(group)])
+    choices = [
+        _alone(field, full, group, prices) if len(group) == 1 else _choices(room, field, units, group, prices)
+        for group in groups
+    ]
     return _cheapest([one for one in choices if one], field.need - field.total)
 
 
@@ -72,6 +75,14 @@ def _groups(rows: Sequence[int], at: At) -> list[dict[int, list[int]]]:
         for number in at[row]:
             joined[number].append(row)
     return list({id(one): one for one in group.values()}.values())
+
+
+def _alone(
+    field: Field, full: Mapping[int, int], group: Mapping[int, Sequence[int]], prices: Mapping[int, int]
+) -> list[Choice]:
+    """Of a unit that shares no node: once it has gone, all have."""
+    ((number, rows),) = group.items()
+    return [Choice(sum(_most(field, full, row) - field.at[row] for row in rows), prices[number], (number,))]
 
 
 def _choices(
@@ -109,21 +120,20 @@ def _cheapest(groups: Sequence[Sequence[Choice]], need: int) -> list[int] | None
     """`least[n]`: the least price of at least n pods from the groups so far."""
     least = np.full(need + 1, NEVER, np.int64)
     least[0] = 0
-    taken: list[NDArray[np.int8]] = []
-    for choices in groups:
-        before, pick = least, np.full(need + 1, -1, np.int8)
-        least = before.copy()
+    taken = np.full((len(groups), need + 1), -1, np.int8)
+    pods = np.arange(need + 1)
+    for choices, pick in zip(groups, taken, strict=True):
+        before = least.copy()
         for number, choice in enumerate(choices):
-            gain = min(choice.gain, need)
-            price = np.concatenate((np.full(gain, before[0]), before[: need + 1 - gain])) + choice.price
+            price = before[np.maximum(pods - choice.gain, 0)]
+            price += choice.price
             better = price < least
             least[better] = price[better]
             pick[better] = number
-        taken.append(pick)
     if least[need] >= NEVER:
         return None
     chosen: list[int] = []
-    for choices, pick in zip(reversed(groups), reversed(taken), strict=True):
+    for choices, pick in zip(reversed(groups), taken[::-1], strict=True):
         if pick[need] >= 0:
             choice = choices[pick[need]]
             chosen += choice.numbers

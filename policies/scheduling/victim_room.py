@@ -11,9 +11,9 @@ from policies.scheduling.sizes import given_up
 Part = tuple[Shape, tuple[int, ...]]  # a pod on a node, with its devices
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unit:
-    """What may go at once: a gang, or with `keep` what it has above that size."""
+    """What may go at once: a gang, or with `keep` what it has above that size. Compared by identity."""
 
     victim: int  # row of the running gangs
     keep: tuple[int, ...] | None
@@ -118,9 +118,12 @@ class Field:
             self._set(row, count)
 
     def update(self, room: Room, rows: Iterable[int]) -> None:
+        at = self.at
         for row in rows:
-            if row in self.at:
-                self._set(row, room.fit(self.shape, row))
+            if row in at:
+                count = room.fit(self.shape, row)
+                if count != at[row]:
+                    self._set(row, count)
 
     def enough(self) -> bool:
         if not self.size:

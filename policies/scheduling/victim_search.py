@@ -9,9 +9,12 @@ from policies.scheduling.victim_cover import cover, prices_of
 from policies.scheduling.victim_greedy import Greedy
 from policies.scheduling.victim_ground import Ask, Ground, Put, Scope
 from policies.scheduling.victim_room import Field, Unit
+from policies.scheduling.victim_slices import Slices
 from policies.scheduling.victim_trial import Cost, Permitted, Satisfied, Trial, all_sets, cost, dearest, reprieve
 
-EXACT = 12  # so many that could go are tried in all combinations
+EXACT = 48  # so many that could go are tried in all combinations, as far as the steps go:
+STEPS = 6000
+STEPS_OF_ROLES = 300  # where several roles have to be laid out at each
 
 
 class Search:
@@ -85,10 +88,20 @@ class Search:
         chosen: list[int],
     ) -> bool:
         """Whether there are units whose going makes a field have enough; they are added to `chosen`."""
-        if not field.size and not field.enough():
-            found = cover(self.ground.room, field, self.units, at, full, self.prices)
-            if found is not None and self._all_permitted(found, permitted, chosen):
-                return True
+        if field.enough():
+            return True
+        if field.size:
+            begun = list(chosen)
+            slices = Slices(
+                self.ground.room, field, self.units, at, full, self.prices,
+                lambda number, gone: self.permitted([self.units[one] for one in (*begun, *gone)], self.units[number]),
+            )  # fmt: skip
+            found = slices.run()
+            chosen += found or ()
+            return found is not None
+        found = cover(self.ground.room, field, self.units, at, full, self.prices)
+        if found is not None and self._all_permitted(found, permitted, chosen):
+            return True
         begun = len(chosen)
         enough = Greedy(self.ground.room, field, self.units, at, full, permitted).run(chosen)
         for number in chosen[begun:]:
@@ -124,7 +137,8 @@ class Search:
             return found
         order = sorted(relevant, key=dearest)
         trial = Trial(self.ground, scope, self.satisfied, order)
-        best = all_sets(trial, order, found, self.permitted)
+        steps = STEPS if len(self.ground.asks) == 1 else STEPS_OF_ROLES
+        best = all_sets(trial, order, found, self.permitted, steps)
         trial.end()
         return best
 

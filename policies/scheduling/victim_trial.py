@@ -63,13 +63,17 @@ def reprieve(trial: Trial) -> None:
             trial.free(one, place)
 
 
-def all_sets(trial: Trial, order: Sequence[Unit], found: list[Unit] | None, permitted: Permitted) -> list[Unit] | None:
-    """Depth first, sparing the dearest first; a set that costs no less than the best so far is not looked into."""
+def all_sets(
+    trial: Trial, order: Sequence[Unit], found: list[Unit] | None, permitted: Permitted, steps: int
+) -> list[Unit] | None:
+    """The cheapest set, or the cheapest within so many steps. Depth first, sparing the dearest first; a set that costs
+    no less than the best so far is not looked into. Begins with all of `order` gone."""
     best, least = found, None if found is None else cost(found)
 
     def descend(depth: int, chosen: list[Unit]) -> None:
-        nonlocal best, least
-        if least is not None and cost(chosen) >= least:
+        nonlocal best, least, steps
+        steps -= 1
+        if steps < 0 or (least is not None and cost(chosen) >= least):
             return
         if depth == len(order):
             best, least = chosen, cost(chosen)
