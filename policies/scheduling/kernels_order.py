@@ -1,7 +1,7 @@
-"""The loops of the order: shares down a tree of queues, and the next gang of a queue that may start.
+"""The loops of the order: the next gang of each queue that may start.
 
-Rows are queues, parents before their children; row 0 is the pool. R resources, W waiting gangs in their order, K kinds
-of gangs, B bands (reserved or not, then priority). Compiled by numba; the first call of a process loads the cache.
+N rows and R resources as in `kernels_share.py`, W waiting gangs in their order, K kinds of gangs, B bands (reserved or
+not, then priority). Compiled by numba; the first call of a process loads the cache.
 """
 
 from typing import NamedTuple
@@ -10,29 +10,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from policies.scheduling.kernels_share import Flags, Ints, Tree, refresh, select, set_inner, set_leaf, use
+
+ENDLESS = 1 << 62
 WAITING, STARTED, FAILED = 0, 1, 2
-NEARLY = 1e-9  # shares closer than this are equal, and age decides
-
-Ints = NDArray[np.int64]
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
-
-
-class Tree(NamedTuple):
-    parent: Ints  # [N]
-    begin: Ints  # [N + 1] into child
-    child: Ints
-    depth: Ints  # [N], 1 right below the pool
-    weight: Floats  # [N]
-    guarantee: Ints  # [N, R]
-    total: Floats  # [R], at least 1
-    past: Floats  # [N, R], of leaves
-    used: Ints  # [N, R], in and below
-    vector: Floats  # [N, R], as the row above sees it
-    share: Floats  # [N]
-    blocked: Flags  # [N]: nothing in or below it can start
-    age: Ints  # [N], when the oldest of the next ones was submitted
-    saturated: Flags  # [R]
 
 
 class Line(NamedTuple):
@@ -42,8 +23,9 @@ class Line(NamedTuple):
     state: NDArray[np.int8]  # [W]
     asks: Ints  # [K, R]
     dead: Flags  # [K]: failed for the whole round
-    room: Ints  # [N, R], the most that limits allow; never too little
-    beside_room: Ints  # [X, R]
+    bounded: bool  # whether limits count
+    room: Ints  # [R], what limits leave to the leaf looked at; endless if they do not count
+    beside_room: Ints  # [X, R], the most that holders beside the queues allow; never too little
     begin: Ints  # [B, N]: where the gangs of a band and queue begin and end
     end: Ints  # [B, N]
     left: Ints  # [B, N]: of them not started
@@ -61,9 +43,9 @@ def open_band(tree: Tree, line: Line, band: int, levels: int) -> None:
             tree.blocked[row] = True
             if line.begin[band, row] < line.end[band, row] and not _waits(line, band, row):
                 step(tree, line, band, row, levels)
-            _leaf(tree, row)
+            set_leaf(tree, row)
         else:
-            _inner(tree, row)
+            set_inner(tree, row)
 
 
 @njit(cache=True)
@@ -82,68 +64,22 @@ def find(tree: Tree, line: Line, band: int, leaf: int, levels: int) -> int:
     """The first gang of the leaf that is within limits and, with `levels`, within the guarantees of so many levels from
     the top. In a strict queue only the first that has not started is looked at."""
     strict = line.strict[leaf]
+    if levels > 0 and not _may_be_within(tree, leaf, levels):
+        return -1
+    if line.bounded:
+        _set_room(tree, tree.holder[leaf], line.room)
     for at in range(line.cursor[leaf], line.end[band, leaf]):
         if line.state[at] == STARTED:
             continue
         kind = line.kind[at]
         if line.state[at] == WAITING and not line.dead[kind]:
             asks = line.asks[kind]
-            fits = _fits(asks, line.room[leaf]) and _fits(asks, line.beside_room[line.beside[at]])
+            fits = _fits(asks, line.room) and _fits(asks, line.beside_room[line.beside[at]])
             if fits and (levels == 0 or _within(tree, asks, leaf, levels)):
                 return at
         if strict:
             return -1
     return -1
-
-
-@njit(cache=True)
-def select(tree: Tree) -> int:
-    """The leaf whose turn it is, from the top down: lowest share, then oldest gang, then first row. -1: all blocked."""
-    row = 0
-    if tree.blocked[row]:
-        return -1
-    while tree.begin[row] < tree.begin[row + 1]:
-        lowest = np.inf
-        for at in range(tree.begin[row], tree.begin[row + 1]):
-            child = tree.child[at]
-            if not tree.blocked[child] and tree.share[child] < lowest:
-                lowest = tree.share[child]
-        best = -1
-        for at in range(tree.begin[row], tree.begin[row + 1]):
-            child = tree.child[at]
-            if tree.blocked[child] or tree.share[child] > lowest + NEARLY:
-                continue
-            if best < 0 or tree.age[child] < tree.age[best]:
-                best = child
-        row = best
-    return row
-
-
-@njit(cache=True)
-def refresh(tree: Tree, leaf: int) -> None:
-    """Of a leaf and all rows above it."""
-    _leaf(tree, leaf)
-    row = tree.parent[leaf]
-    while row >= 0:
-        _inner(tree, row)
-        row = tree.parent[row]
-
-
-@njit(cache=True)
-def refresh_all(tree: Tree) -> None:
-    for row in range(len(tree.parent) - 1, -1, -1):
-        if tree.begin[row] == tree.begin[row + 1]:
-            _leaf(tree, row)
-        else:
-            _inner(tree, row)
-
-
-@njit(cache=True)
-def use(tree: Tree, leaf: int, amounts: Ints) -> None:
-    row = leaf
-    while row >= 0:
-        tree.used[row] += amounts
-        row = tree.parent[row]
 
 
 @njit(cache=True)
@@ -154,7 +90,9 @@ def drain(tree: Tree, line: Line, bands: Ints, levels: Ints, places: Ints) -> in
         open_band(tree, line, bands[turn], levels[turn])
         leaf = select(tree)
         while leaf >= 0:
-            at = step(tree, line, bands[turn], leaf, levels[turn])
+            at = line.cursor[leaf]
+            if levels[turn] > 0:  # siblings may have used up a guarantee since
+                at = step(tree, line, bands[turn], leaf, levels[turn])
             if at >= 0:
                 count += 1
                 places[at] = count
@@ -176,6 +114,39 @@ def _waits(line: Line, band: int, leaf: int) -> bool:
             if line.left[before, leaf] > 0:
                 return True
     return False
+
+
+@njit(cache=True)
+def _set_room(tree: Tree, holder: int, room: Ints) -> None:
+    """As `Quotas.room` does: from the top down what each may still occupy, and what it keeps and does not use."""
+    for resource in range(len(room)):
+        rise: int = ENDLESS
+        most: int = ENDLESS
+        for depth in range(tree.depth[holder] + 1):
+            row = holder
+            while tree.depth[row] > depth:
+                row = tree.parent[row]
+            limit, filled = int(tree.limit[row, resource]), int(tree.filled[row, resource])
+            occupied = max(filled, int(tree.kept[row, resource]))
+            may = min(limit, int(tree.borrowable[row, resource])) - occupied
+            rise = max(0, min(rise, may)) + occupied - filled
+            most = min(most, limit - int(tree.used[row, resource]))
+        room[resource] = max(0, min(rise, most))
+
+
+@njit(cache=True)
+def _may_be_within(tree: Tree, leaf: int, levels: int) -> bool:
+    """Whether any gang could be: at each of the levels some of a guarantee is not used."""
+    row = leaf
+    while row > 0:
+        if tree.depth[row] <= levels:
+            unused = False
+            for resource in range(len(tree.total)):
+                unused = unused or tree.used[row, resource] < tree.guarantee[row, resource]
+            if not unused:
+                return False
+        row = tree.parent[row]
+    return True
 
 
 @njit(cache=True)
@@ -203,57 +174,3 @@ def _within(tree: Tree, asks: Ints, leaf: int, levels: int) -> bool:
                 return False
         row = tree.parent[row]
     return True
-
-
-@njit(cache=True)
-def _leaf(tree: Tree, row: int) -> None:
-    for resource in range(len(tree.total)):
-        tree.vector[row, resource] = (tree.used[row, resource] + tree.past[row, resource]) / tree.total[resource]
-    tree.share[row] = _share(tree, row, False)
-
-
-@njit(cache=True)
-def _inner(tree: Tree, row: int) -> None:
-    """Sum the children, each scaled down to the share of the lowest that is not blocked; what is guaranteed stays."""
-    lowest, age, blocked = np.inf, np.int64(2**62), True
-    for at in range(tree.begin[row], tree.begin[row + 1]):
-        child = tree.child[at]
-        if not tree.blocked[child]:
-            blocked = False
-            lowest = min(lowest, tree.share[child])
-            age = min(age, tree.age[child])
-    tree.blocked[row], tree.age[row] = blocked, age
-    lowest = max(lowest, 0.0)
-    tree.vector[row] = 0.0
-    for at in range(tree.begin[row], tree.begin[row + 1]):
-        child = tree.child[at]
-        share = tree.share[child]
-        scale = 1.0 if tree.blocked[child] or share <= lowest else lowest / share
-        for resource in range(len(tree.total)):
-            vector = tree.vector[child, resource]
-            base = min(vector, tree.guarantee[child, resource] / tree.total[resource])
-            tree.vector[row, resource] += base + (vector - base) * scale
-    tree.share[row] = _share(tree, row, True)
-
-
-@njit(cache=True)
-def _share(tree: Tree, row: int, inner: bool) -> float:
-    """Below 0 within the guarantee: how much of it is used, less 1. Else the largest borrowed part by weight.
-
-    Rows above leaves ignore what is saturated: nobody can get more of it, so it must not keep them from the rest.
-    """
-    most, full, guaranteed = 0.0, 0.0, False
-    for resource in range(len(tree.total)):
-        if inner and tree.saturated[resource]:
-            continue
-        vector = tree.vector[row, resource]
-        guarantee = tree.guarantee[row, resource] / tree.total[resource]
-        most = max(most, vector - guarantee)
-        if guarantee > 0:
-            guaranteed = True
-            full = max(full, vector / guarantee)
-    if most <= 1e-12 and guaranteed and full < 1:
-        return float(full - 1)
-    if tree.weight[row] <= 0:
-        return float(np.inf)
-    return float(most / tree.weight[row])

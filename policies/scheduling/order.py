@@ -10,24 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduling.kernels_order import (
-    FAILED,
-    STARTED,
-    WAITING,
-    Line,
-    drain,
-    open_band,
-    refresh,
-    refresh_all,
-    select,
-    step,
-    use,
-)
+from policies.scheduling.kernels_order import FAILED, STARTED, WAITING, Line, drain, open_band, step
+from policies.scheduling.kernels_share import refresh, refresh_all, select, use
 from policies.scheduling.model import Cause
 from policies.scheduling.quota_tree import ENDLESS
 from policies.scheduling.quotas import Quotas, Shortage
 from policies.scheduling.shares import Leaves, Past, make_tree, nothing
-from policies.scheduling.turns import Bands, Dominant, asks
+from policies.scheduling.turns import Bands, Dominant
 from policies.scheduling.waiting import SUBMITTED, Waiting
 
 
@@ -52,7 +41,7 @@ def places(waiting: Waiting, quotas: Quotas, past: Past = nothing) -> NDArray[np
     made = Round(waiting, quotas.copy(), past)
     found = np.zeros(len(waiting.sorted), np.int64)
     turns = np.array(made.turns, np.int64).reshape(-1, 2)
-    drain(made.tree, made.line, turns[:, 0].copy(), turns[:, 1].copy(), found)
+    drain(made.tree, made.line._replace(bounded=False), turns[:, 0].copy(), turns[:, 1].copy(), found)
     by_number = np.zeros(len(waiting.requests), np.int64)
     by_number[waiting.sorted] = found
     return by_number
@@ -70,7 +59,7 @@ class Round:
         waiting.settle()
         self.waiting, self.quotas = waiting, quotas
         self.tries = 0
-        self._asks = asks(waiting, quotas)
+        self._asks = waiting.amounts(quotas)
         self._leaves = Leaves(quotas)
         self.tree = make_tree(quotas, self._leaves, past)
         self._bands = Bands(waiting, self._leaves)
@@ -79,7 +68,6 @@ class Round:
         self._place[waiting.sorted] = np.arange(len(waiting.sorted))
         self._failed_first: dict[int, int] = {}  # kind -> the gang that failed for all of it
         self._dominant = Dominant(self._asks, waiting.kind[waiting.sorted], self.tree.total)
-        self._room_version = np.full(len(self.tree.parent), -1, np.int64)
         self.turns = self._bands.turns(int(self.tree.depth.max()), bool(self.tree.guarantee.any()))
         self._turn = -1
         self._saturate()
@@ -138,9 +126,7 @@ class Round:
         self.line.dead[:] = False
         self._failed_first.clear()
         self._dominant.revive()
-        self.line.room[:] = ENDLESS
         self.line.beside_room[:] = ENDLESS
-        self._room_version[:] = -1
         self._turn = -1
         self._saturate()
 
@@ -177,7 +163,8 @@ class Round:
             state=np.zeros(len(waiting.sorted), np.int8),
             asks=self._asks,
             dead=np.zeros(len(waiting.kinds), np.bool_),
-            room=np.full((rows, columns), ENDLESS, np.int64),
+            bounded=True,
+            room=np.full(columns, ENDLESS, np.int64),
             beside_room=np.full((len(waiting.besides), columns), ENDLESS, np.int64),
             begin=self._bands.begin,
             end=self._bands.end,
@@ -194,9 +181,6 @@ class Round:
     def _offer(self, leaf: int) -> int | None:
         """The leaf's next gang, or None after the shares were brought up to date with what kept it from being next."""
         band, levels = self.turns[self._turn]
-        if self._room_version[leaf] != self.quotas.version:
-            self.line.room[leaf] = self.quotas.room(self._leaves.queue[leaf])[: self._asks.shape[1]]
-            self._room_version[leaf] = self.quotas.version
         age = self.tree.age[leaf]
         at = step(self.tree, self.line, band, leaf, levels)
         if at < 0 or self.tree.age[leaf] != age:

@@ -163,8 +163,8 @@ class Quotas:
             limit, borrowable = tree.limit[at][column], tree.borrowable[at][column]
             found = [(Bound.LIMIT if inner else Bound.POOL, limit, limit - used)]
             if grown:
-                found.append((Bound.BORROWING, borrowable, borrowable - occupied + slack))
-                found.append((Bound.KEPT if inner else Bound.POOL, limit, limit - occupied + slack))
+                found.append((Bound.BORROWING, borrowable, slack + max(0, borrowable - occupied)))
+                found.append((Bound.KEPT if inner else Bound.POOL, limit, slack + max(0, limit - occupied)))
             for rule, bound, free in found:
                 if needed > free:
                     held = 0 if empty else tree.held[at][column]

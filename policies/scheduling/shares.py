@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduling.kernels_order import Tree, refresh_all
+from policies.scheduling.kernels_share import Tree, refresh_all
 from policies.scheduling.model import Stop
 from policies.scheduling.quotas import Quotas
 
@@ -54,7 +54,12 @@ def make_tree(quotas: Quotas, leaves: Leaves, past: Past = nothing) -> Tree:
         child=np.flatnonzero(inner)[order].astype(np.int64),
         depth=_depths(leaves.parent),
         weight=np.array([tree.rules[row].weight for row in range(leaves.rows)] + [1.0] * (rows - leaves.rows)),
+        holder=np.array([*range(leaves.rows), *leaves.parent[leaves.rows :]], np.int64),
         guarantee=_padded(tree.guarantee[: leaves.rows], rows, columns),
+        limit=_padded(tree.limit[: leaves.rows], rows, columns),
+        borrowable=_padded(tree.borrowable[: leaves.rows], rows, columns),
+        kept=_padded(tree.kept[: leaves.rows], rows, columns),
+        filled=_padded(tree.filled[: leaves.rows], rows, columns),
         total=np.maximum(1.0, np.array(tree.limit[0], np.float64)),
         past=np.zeros((rows, columns)),
         used=_padded(tree.used[: leaves.rows], rows, columns),

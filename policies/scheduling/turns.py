@@ -1,25 +1,10 @@
-"""What a round needs to know of all that waits before it begins: bands, what each kind asks, what it asks most of."""
+"""What a round needs to know of all that waits before it begins: bands, and what each kind asks most of."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduling.quotas import Quotas
 from policies.scheduling.shares import Leaves
 from policies.scheduling.waiting import QUEUE, RANK, SUBMITTED, Waiting
-
-
-def asks(waiting: Waiting, quotas: Quotas) -> NDArray[np.int64]:
-    """[kinds, resources]: what a gang of each kind asks at its smallest size, in the columns of `quotas`."""
-    cells = [
-        (kind, quotas.tree.column(resource), amount)
-        for kind, amounts in enumerate(waiting.asks)
-        for resource, amount in amounts.items()
-    ]
-    found = np.zeros((len(waiting.asks), len(quotas.resources)), np.int64)
-    if cells:
-        kinds, columns, amounts = np.array(cells, np.int64).T
-        found[kinds, columns] = amounts
-    return found
 
 
 class Bands:

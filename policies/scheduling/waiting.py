@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
 from policies.scheduling.model import Near, Request, Role
+from policies.scheduling.quotas import Quotas
 
 # One integer says where a gang is in the order: 1 bit without a reservation, 12 rank, 18 queue, 32 submitted.
 RANK, QUEUE, SUBMITTED = 12, 18, 32
@@ -38,6 +39,8 @@ class Waiting:
         self._kind_of: dict[Kind, int] = {}
         self._beside_of: dict[tuple[str, ...], int] = {(): 0}
         self._ranks: dict[int, int] = {}  # priority -> rank, the highest first
+        self._columns: tuple[str, ...] = ()
+        self._amounts: NDArray[np.int64] = np.zeros((0, 0), np.int64)
         self._new: list[int] = []
         self._left: list[int] = []
         self._free: list[int] = []
@@ -98,6 +101,19 @@ class Waiting:
         self._gone[self._left] = False
         self._free += self._left
         self._new, self._left, self._resort = [], [], False
+
+    def amounts(self, quotas: Quotas) -> NDArray[np.int64]:
+        """[kinds, resources]: what a gang of each kind asks at its smallest size, in the columns of `quotas`."""
+        for asks in self.asks[len(self._amounts) :]:
+            for resource in asks:
+                quotas.tree.column(resource)
+        columns = tuple(quotas.resources)
+        if columns != self._columns:
+            self._columns, self._amounts = columns, np.zeros((0, len(columns)), np.int64)
+        new = [[asks.get(resource, 0) for resource in columns] for asks in self.asks[len(self._amounts) :]]
+        if new:
+            self._amounts = np.concatenate([self._amounts, np.array(new, np.int64)])
+        return self._amounts
 
     def _number(self) -> int:
         if self._free:
