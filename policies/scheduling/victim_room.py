@@ -88,7 +88,7 @@ class Room:
         for profile, count in shape.slices:
             column = self.profiles.get(profile)
             found = min(found, 0 if column is None else self.slices[row][column] // count)
-        return found
+        return max(0, found)  # a node that became smaller may be overbooked
 
     def choose(self, shape: Shape, row: int) -> tuple[int, ...]:
         """Devices for one more such pod: the fullest that have room for it, by number."""

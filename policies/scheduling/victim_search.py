@@ -14,7 +14,7 @@ from policies.scheduling.victim_trial import Cost, Permitted, Satisfied, Trial, 
 
 EXACT = 48  # so many that could go are tried in all combinations, as far as the steps go:
 STEPS = 6000
-STEPS_OF_ROLES = 300  # where several roles have to be laid out at each
+STEPS_SLOW = 300  # where at each several roles have to be laid out, or quotas asked
 
 
 class Search:
@@ -22,7 +22,8 @@ class Search:
 
     def __init__(self, ground: Ground, permitted: Permitted, satisfied: Satisfied) -> None:
         self.ground, self.units = ground, ground.units
-        self.permitted, self.satisfied = permitted, satisfied
+        self.short = not satisfied(())  # of quota; if it is not, it is not with fewer gangs either
+        self.permitted, self.satisfied = permitted, satisfied if self.short else _always
         self.prices = prices_of(self.units)
 
     def solve(self, scope: Scope) -> list[Unit] | None:
@@ -132,15 +133,19 @@ class Search:
 
     def _exact(self, scope: Scope, found: list[Unit] | None) -> list[Unit] | None:
         """All sets, if few units could matter: what greed found bounds the search."""
-        relevant = [one for one in self.units if self._matters(one, scope)] if self.satisfied(()) else list(self.units)
+        relevant = [one for one in self.units if self.short or self._matters(one, scope)]
         if len(relevant) > EXACT:
             return found
         order = sorted(relevant, key=dearest)
         trial = Trial(self.ground, scope, self.satisfied, order)
-        steps = STEPS if len(self.ground.asks) == 1 else STEPS_OF_ROLES
+        steps = STEPS_SLOW if self.short or len(self.ground.asks) > 1 else STEPS
         best = all_sets(trial, order, found, self.permitted, steps)
         trial.end()
         return best
 
     def _matters(self, one: Unit, scope: Scope) -> bool:
         return any(scope.rows[row] and any(row in full for full in self.ground.full) for row in one.parts)
+
+
+def _always(gone: Sequence[Unit]) -> bool:
+    return True

@@ -16,29 +16,32 @@ class Trial:
     def __init__(self, ground: Ground, scope: Scope, satisfied: Satisfied, gone: Iterable[Unit]) -> None:
         self.ground, self.scope, self.satisfied = ground, scope, satisfied
         self.gone: list[Unit] = []
-        alone = len(ground.asks) == 1
-        self.field = ground.field(ground.asks[0], scope.rows) if alone else None
+        self.alone = len(ground.asks) == 1
+        # Each role for itself: with several of them that is necessary only, and quick to see.
+        self.fields = [ground.field(ask, scope.rows) for ask in ground.asks if ask.inner is None or self.alone]
         for one in gone:
             self.free(one)
 
     def free(self, one: Unit, at: int | None = None) -> None:
         self.ground.free(one)
         self.gone.insert(len(self.gone) if at is None else at, one)
-        if self.field:
-            self.field.update(self.ground.room, one.parts)
+        for field in self.fields:
+            field.update(self.ground.room, one.parts)
 
     def hold(self, one: Unit) -> int:
         """It stays; its place among those that go."""
         place = self.gone.index(one)
         self.ground.hold(one)
         del self.gone[place]
-        if self.field:
-            self.field.update(self.ground.room, one.parts)
+        for field in self.fields:
+            field.update(self.ground.room, one.parts)
         return place
 
     def enough(self) -> bool:
         """Whether the beneficiary has its places, and the quotas are satisfied."""
-        placed = self.field.enough() if self.field else self.ground.layout(self.scope) is not None
+        placed = all(field.enough() for field in self.fields)
+        if placed and not self.alone:
+            placed = self.ground.layout(self.scope) is not None
         return placed and self.satisfied(self.gone)
 
     def end(self) -> None:
@@ -76,15 +79,16 @@ def all_sets(
         if steps < 0 or (least is not None and cost(chosen) >= least):
             return
         if depth == len(order):
-            best, least = chosen, cost(chosen)
+            # Asked only of what would be the best, since the rules of the queues may take long to ask.
+            if all(permitted(chosen[:place], one) for place, one in enumerate(chosen)):
+                best, least = chosen, cost(chosen)
             return
         one = order[depth]
         place = trial.hold(one)
         if trial.enough():
             descend(depth + 1, chosen)
         trial.free(one, place)
-        if permitted(chosen, one):
-            descend(depth + 1, [*chosen, one])
+        descend(depth + 1, [*chosen, one])
 
     if trial.enough():
         descend(0, [])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from policies.scheduling.eligible import Going, May, Rules, Spared, eligible, evictions_left
+from policies.scheduling.eligible import Going, May, Rules, Spared, anybody, eligible, evictions_left
 from policies.scheduling.model import Eviction, Pod, Refusal, Request, Running
 from policies.scheduling.nodes import Nodes
 from policies.scheduling.sizes import given_up, held, surplus, wanted
@@ -38,6 +38,7 @@ class Limit(StrEnum):
     LEVEL = "level"  # no node is in a domain of the level that the gang must be within
     ROOM = "room"  # even without all who may go there is too little
     FIT = "fit"  # there would be room enough, and greed found no way to place the roles on it
+    SHARE = "share"  # other queues may not lose so much
     QUOTA = "quota"  # all who may go leave the queue too little
     RATE = "rate"  # too many evictions in a short time
 
@@ -152,7 +153,7 @@ class _Round:
         return [(self.running[one.victim], one.pods) for one in gone]
 
     def _permitted(self, chosen: Sequence[Unit], one: Unit) -> bool:
-        return self.may(self.running[one.victim], self._going(chosen))
+        return self.may is anybody or self.may(self.running[one.victim], self._going(chosen))
 
     def _satisfied(self, gone: Sequence[Unit]) -> bool:
         return self.claims is None or self.claims(self._going(gone))
@@ -193,6 +194,11 @@ class _Round:
             return NoVictims(Limit.ROOM, need, most, f"{text}, {most} of {need} pods would fit", at)
         if not self._satisfied(self.ground.units):
             return NoVictims(Limit.QUOTA, need, most, f"{text}, the queue would still have too little quota", at)
+        units = self.ground.units
+        if not all(self._permitted(units[:place], one) for place, one in enumerate(units)):
+            return NoVictims(
+                Limit.SHARE, need, most, f"{text} there is room, but their queues may not lose so much", at
+            )
         return NoVictims(Limit.FIT, need, most, f"{text}, no way was found to place all {need} pods at once", at)
 
 

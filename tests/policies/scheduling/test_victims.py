@@ -236,6 +236,7 @@ def test_no_more_of_a_queue_goes_than_it_may_lose() -> None:
     assert victims(answer) == ["b0", "b1", "c3"]
     refused = find_victims(cluster(nodes, running), None, new(G4, 4), running, may, NOW, RULES)
     assert isinstance(refused, NoVictims)
+    assert refused.limit is Limit.SHARE
 
 
 def test_rules_of_the_queue_say_whom_a_gang_may_displace() -> None:
