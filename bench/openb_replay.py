@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Callable
 
-import numba  # type: ignore[import-untyped,unused-ignore]
+import numba
 import numpy as np
 from numpy.typing import NDArray
 

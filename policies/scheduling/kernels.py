@@ -6,9 +6,9 @@ placed, and only for nodes whose stamp is newer than the row.
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple, ParamSpec, TypeVar, cast
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
-import numba  # type: ignore[import-untyped,unused-ignore]
+import numba
 import numpy as np
 from numpy.typing import NDArray
 
@@ -63,7 +63,8 @@ class Rows(NamedTuple):
 def compiled(function: Callable[P, R]) -> Callable[P, R]:
     """No memory is taken in these loops. Without the counting of references that only it would need they are nine times
     faster: each array that is passed on costs two locked instructions."""
-    return cast(Callable[P, R], numba.njit(cache=True, error_model="numpy", _nrt=False)(function))
+    options: dict[str, Any] = {"cache": True, "error_model": "numpy", "_nrt": False}
+    return cast(Callable[P, R], numba.njit(**options)(function))
 
 
 @compiled

@@ -71,13 +71,20 @@ class Nodes:
         """bool[N], read-only: nodes that could hold such a pod if nothing else were there, open or not."""
         found = self._masks.get(shape)
         if found is None:
-            found = self.labels.mask(shape.where) & (self._empty_room(shape) > 0)
-            if shape.gpus or shape.slices:
-                found &= self.gpu_memory >= shape.gpu_memory
-            if shape.gpu_models and (shape.gpus or shape.slices):
-                found &= np.array([model in shape.gpu_models for model in self.models], np.bool_)[self.model]
+            found = self.admits(shape) & (self._empty_room(shape) > 0)
             found.setflags(write=False)
             self._masks[shape] = found
+        return found
+
+    def admits(self, shape: Shape) -> Mask:
+        """bool[N]: nodes that such a pod may be on by labels, taints, names, model and memory of GPUs, of any size."""
+        found = self.labels.mask(shape.where)
+        if not (shape.gpus or shape.slices):
+            return found
+        if shape.gpu_memory:
+            found = found & (self.gpu_memory >= shape.gpu_memory)
+        if shape.gpu_models:
+            found = found & np.array([model in shape.gpu_models for model in self.models], np.bool_)[self.model]
         return found
 
     def fits(self, shape: Shape) -> Mask:
@@ -86,7 +93,9 @@ class Nodes:
 
     def room(self, shape: Shape) -> Ints:
         """int64[N]: how many such pods each node can take now; 0 on closed nodes."""
-        found = self._room(shape, self.free_cpu, self.free_memory, self.free_gpu, self.free_slices)
+        parts = self.free_gpu
+        devices = np.where(parts > 0, parts // shape.share, 0).sum(1) if shape.gpus else parts[:, :0].sum(1)
+        found = self._room(shape, self.free_cpu, self.free_memory, devices, self.free_slices)
         return np.where(self.mask(shape) & self.open, np.maximum(found, 0), 0)
 
     def most(self, shape: Shape) -> Ints:
@@ -147,17 +156,16 @@ class Nodes:
         self.given[0] += 1
 
     def _empty_room(self, shape: Shape) -> Ints:
-        whole = np.where(self.free_gpu < 0, -1, WHOLE)
-        return self._room(shape, self.cpu, self.memory, whole, self.slices)
+        return self._room(shape, self.cpu, self.memory, self.gpus * (WHOLE // shape.share), self.slices)
 
-    def _room(self, shape: Shape, cpu: Ints, memory: Ints, gpu: Ints, slices: Ints) -> Ints:
-        """How many such pods fit by amounts alone. A shape that asks for nothing fits as often as any count."""
+    def _room(self, shape: Shape, cpu: Ints, memory: Ints, devices: Ints, slices: Ints) -> Ints:
+        """How many such pods fit by amounts alone; `devices`: how often their share of one is there. A shape that asks
+        for nothing fits as often as any count."""
         found = np.full(len(self.names), np.iinfo(np.int32).max, np.int64)
         for asked, free in ((shape.cpu, cpu), (shape.memory, memory)):
             if asked:
                 np.minimum(found, free // asked, out=found)
         if shape.gpus:
-            devices = np.where(gpu > 0, gpu // shape.share, 0).sum(1)
             np.minimum(found, devices // shape.gpus, out=found)
         for profile, asked in shape.slices:
             there = slices[:, self.profiles.index(profile)] if profile in self.profiles else np.zeros_like(found)

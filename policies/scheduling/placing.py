@@ -9,7 +9,7 @@ from policies.scheduling.masks import Mask
 from policies.scheduling.model import Pod, Refusal, Request, Shape
 from policies.scheduling.nodes import Ints, Nodes
 from policies.scheduling.parts import Gang, gang
-from policies.scheduling.refusals import refusal
+from policies.scheduling.refusals import never, refusal
 from policies.scheduling.rows import ScoreRows
 from policies.scheduling.scores import Scoring
 from policies.scheduling.search import search
@@ -31,6 +31,7 @@ class Placer:
         self.nodes = nodes
         self._rows = ScoreRows(nodes, scoring)
         self._failed: dict[object, tuple[int, Refusal]] = {}
+        self._hopeless: dict[object, Refusal | None] = {}
 
     def place(
         self, request: Request, *, allowed: Mask | None = None, sizes: Sequence[int] | None = None
@@ -41,15 +42,17 @@ class Placer:
         all nodes is refused unseen until something becomes free.
         """
         counts = tuple(role.count for role in request.roles) if sizes is None else tuple(sizes)
-        key = None if allowed is not None else _key(request, counts)
-        if key is not None and (known := self._failed.get(key)) and known[0] == self.nodes.given[0]:
+        key = _key(request, counts)
+        known = self._failed.get(key) if allowed is None else None
+        if known is not None and known[0] == self.nodes.given[0]:
             return replace(known[1], request=request.id)
         wanted = gang(request, counts, self.nodes.topology)
         where = self._where(request, allowed)
         found = self._find(wanted, where)
         if isinstance(found, int):
-            refused = refusal(self.nodes, request.id, wanted, where, found)
-            self._remember(key, refused)
+            refused = self._never(key, request.id, wanted) or refusal(self.nodes, request.id, wanted, where, found)
+            if allowed is None:
+                self._failed[key] = int(self.nodes.given[0]), refused
             return refused
         if request.apart:
             self.nodes.mark(request.apart, [spot.node for spot in found])
@@ -89,12 +92,15 @@ class Placer:
         apart: Mask = others == 0
         return apart if allowed is None else allowed & apart
 
-    def _remember(self, key: object, refused: Refusal) -> None:
-        if key is None:
-            return
-        if len(self._failed) >= REMEMBERED:
+    def _never(self, key: object, request: str, wanted: Gang) -> Refusal | None:
+        """Whether it fits nowhere, which does not change with what is free."""
+        if len(self._hopeless) >= REMEMBERED:
+            self._hopeless.clear()
             self._failed.clear()
-        self._failed[key] = int(self.nodes.given[0]), refused
+        if key not in self._hopeless:
+            self._hopeless[key] = never(self.nodes, request, wanted)
+        known = self._hopeless[key]
+        return known and replace(known, request=request)
 
     def _pods(self, spots: list[Spot]) -> tuple[Pod, ...]:
         ordered = sorted(spots, key=lambda spot: spot.part.role)  # stable: pods of a role stay in order

@@ -1,6 +1,6 @@
 """Why a gang finds no place: the cause, what is scarcest, and for closeness the domain that came nearest."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -28,31 +28,51 @@ class _View:
         found = found & self.nodes.open if self.now else found
         return found if where is None else found & where
 
-    def amounts(self, where: Mask) -> dict[str, int]:
-        """What those nodes have, by resource."""
+    def amount(self, resource: str, where: Mask) -> int:
+        """What those nodes have of it together."""
         nodes = self.nodes
-        cpu, memory = (nodes.free_cpu, nodes.free_memory) if self.now else (nodes.cpu, nodes.memory)
-        gpu = np.maximum(nodes.free_gpu, 0).sum(1) if self.now else nodes.gpus * WHOLE
-        slices = nodes.free_slices if self.now else nodes.slices
-        found = {"cpu": int(cpu[where].sum()), "memory": int(memory[where].sum()), "gpu": int(gpu[where].sum())}
-        for number, profile in enumerate(nodes.profiles):
-            found[f"slice/{profile}"] = int(slices[where, number].sum())
-        return found
+        if resource == "gpu":
+            if not self.now:
+                return int(nodes.gpus[where].sum()) * WHOLE
+            free = nodes.free_gpu[where]
+            return int(free.sum(where=free > 0))
+        if resource in ("cpu", "memory"):
+            return int(getattr(nodes, f"free_{resource}" if self.now else resource)[where].sum())
+        profile = resource.removeprefix("slice/")
+        if profile not in nodes.profiles:
+            return 0
+        return int((nodes.free_slices if self.now else nodes.slices)[where, nodes.profiles.index(profile)].sum())
+
+    def usable(self, resource: str, parts: tuple[Part, ...], where: Mask | None) -> Mask:
+        """The nodes that may be used for what asks for this resource."""
+        masks = [self.mask(part, where) for part in parts if resource in _asked((part,))]
+        return masks[0] if len(masks) == 1 else np.any(masks, 0)
 
 
-def refusal(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal:
-    """Why the gang finds no place on the nodes of `where`. `most`: how many of its pods had one at once.
+def never(nodes: Nodes, request: str, gang: Gang) -> Refusal | None:
+    """Why the gang could not be placed were all nodes open and empty; None if it could by counts.
 
     `resource` is the one that is shortest for what is asked of it; `pods`, if there is enough of each in sum, and it
     lies on nodes so that it cannot be used.
     """
     if gang.missing:
         return Refusal(request, Cause.NEVER, "pods", gang.pods, 0, 0, gang.missing)
-    empty, now = _View(nodes, False), _View(nodes, True)
+    if (large := next((part for part in gang.parts if not nodes.mask(part.shape).any()), None)) is not None:
+        return _too_large(nodes, request, large)
+    empty = _View(nodes, False)
     if not _enough(empty, gang, None):
         return _numbers(empty, request, Cause.NEVER, gang, None, 0)
     if gang.bound and (nearest := _nearest(empty, gang, None)) is not None:
         return _at(empty, request, Cause.NEVER, gang, None, nearest)
+    return None
+
+
+def refusal(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal:
+    """Why a gang that could be placed finds no place now on the nodes of `where`.
+
+    `most`: how many of its pods had one at once.
+    """
+    now = _View(nodes, True)
     if not _enough(now, gang, where):
         return _numbers(now, request, Cause.CAPACITY, gang, where, most)
     if gang.bound and (nearest := _nearest(now, gang, where)) is not None:
@@ -60,11 +80,23 @@ def refusal(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: in
     return _numbers(now, request, Cause.TOPOLOGY if gang.bound else Cause.CAPACITY, gang, where, most)
 
 
+def _too_large(nodes: Nodes, request: str, part: Part) -> Refusal:
+    """What one pod needs, and the most of it that a node has on which the pod may be."""
+    where = nodes.admits(part.shape)
+    have = {"gpu": nodes.gpus * WHOLE, "cpu": nodes.cpu, "memory": nodes.memory}
+    have |= {f"slice/{profile}": nodes.slices[:, number] for number, profile in enumerate(nodes.profiles)}
+    for resource, needed in _asked((replace(part, count=1),)).items():
+        most = int(have[resource][where].max(initial=0)) if resource in have else 0
+        if most < needed:
+            return Refusal(request, Cause.NEVER, resource, needed, most, most)
+    return Refusal(request, Cause.NEVER, "pods", part.count, 0, 0)
+
+
 def _enough(view: _View, gang: Gang, where: Mask | None) -> bool:
     """Whether there is room for each part on its own, and enough of everything for all, closeness apart."""
     if any(view.room(part, where).sum() < part.count for part in gang.parts):
         return False
-    return _shortest(view, gang.parts, where) is None
+    return len(gang.parts) == 1 or _shortest(view, gang.parts, where) is None
 
 
 def _nearest(view: _View, gang: Gang, where: Mask | None) -> tuple[int, int] | None:
@@ -117,8 +149,8 @@ def _numbers(
     full = _View(view.nodes, False)
     if short := _shortest(view, gang.parts, where):
         resource, needed, free = short
-        masks = [full.mask(part, where) for part in gang.parts if _asked((part,)).get(resource)]
-        return Refusal(request, cause, resource, needed, free, full.amounts(np.any(masks, 0))[resource], at)
+        bound = full.amount(resource, full.usable(resource, gang.parts, where))
+        return Refusal(request, cause, resource, needed, free, bound, at)
     for part in gang.parts:
         found = int(view.room(part, where).sum())
         if found < part.count:
@@ -131,8 +163,7 @@ def _shortest(view: _View, parts: tuple[Part, ...], where: Mask | None) -> tuple
     """Resource, needed, free: the one of which least of what is needed is there on the nodes that may be used."""
     found: tuple[str, int, int] | None = None
     for resource, needed in _asked(parts).items():
-        masks = [view.mask(part, where) for part in parts if _asked((part,)).get(resource)]
-        free = view.amounts(np.any(masks, 0)).get(resource, 0)
+        free = view.amount(resource, view.usable(resource, parts, where))
         if free < needed and (found is None or free * found[1] < found[2] * needed):
             found = resource, needed, free
     return found

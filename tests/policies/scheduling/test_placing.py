@@ -55,7 +55,7 @@ def placer(nodes: Sequence[Node], scoring: Scoring | None = None) -> Placer:
     return Placer(made, scoring or standard(made))
 
 
-@settings(max_examples=400, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(clusters(), GANGS)
 def test_a_lone_gang_is_placed_rightly_whenever_there_is_a_place(cluster: list[Node], request: Request) -> None:
     answer = placer(cluster).place(request)
