@@ -157,9 +157,11 @@ class Slices:
     def _improve(self) -> None:
         """Each move in turn, until a round of all of them has made nothing cheaper or there were enough."""
         left = MOVES // max(1, len(self.field.at))
-        idle = 0
         moves = self._moves()
+        idle = 0
         for move, arguments in itertools.cycle(moves):
+            if left <= 0 or idle >= len(moves):
+                return
             before, least = list(self.gone), self._cost()
             move(*arguments)
             idle += 1
@@ -172,8 +174,6 @@ class Slices:
                 idle = 0
             else:
                 self._restore(before)
-            if left <= 0 or idle >= len(moves):
-                return
 
     def _moves(self) -> list[tuple[Callable[..., None], tuple[int, ...]]]:
         moves: list[tuple[Callable[..., None], tuple[int, ...]]] = []
