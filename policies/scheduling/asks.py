@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from policies.scheduling.kernels_room import Kinds
+from policies.scheduling.kernels_asks import Kinds
+from policies.scheduling.kernels_time import Ints
 from policies.scheduling.model import Near, Request, Role, Shape
 from policies.scheduling.nodes import Nodes
 
@@ -42,10 +43,7 @@ class Kind:
     plain: bool
     word: int
     owner: int
-
-    @property
-    def pods(self) -> int:
-        return sum(ask.pods for ask in self.asks)
+    roles: Ints  # of each pod, as a row of the arrays
 
 
 class Asks:
@@ -60,6 +58,7 @@ class Asks:
         self.claims = claims
         self._numbers: dict[object, int] = {}
         self._words: dict[str, int] = {}
+        self._roles = 0
         self._arrays: Kinds | None = None
 
     def number(self, request: Request, sizes: Sequence[int] | None = None) -> int:
@@ -109,7 +108,10 @@ class Asks:
         plain = alone and slices[0] <= outer
         if -1 in (near[0], *required, *slices):
             outer = -1
-        return Kind(tuple(asks), near, outer, plain, self._word(request.apart), self._owner(request.reservation))
+        roles = self._roles + np.repeat(np.arange(len(asks)), [ask.pods for ask in asks])
+        self._roles += len(asks)
+        word, owner = self._word(request.apart), self._owner(request.reservation)
+        return Kind(tuple(asks), near, outer, plain, word, owner, roles.astype(np.int64))
 
     def _word(self, word: str) -> int:
         if not word:
@@ -128,33 +130,28 @@ class Asks:
 
     def _built(self) -> Kinds:
         kinds, asks = self.kinds, [ask for kind in self.kinds for ask in kind.asks]
-        roles = [ask.of for ask in asks]
-        shapes = {shape: number for number, shape in enumerate(dict.fromkeys(role.shape for role in roles))}
+        shapes = {shape: number for number, shape in enumerate(dict.fromkeys(ask.of.shape for ask in asks))}
         masks = [self.nodes.mask(shape) for shape in shapes]
         windows = [(self._owner(each.reservation), each.start, each.end) for each in self.claims if each.reservation]
+        ends = np.cumsum([len(kind.asks) for kind in kinds]).tolist()
         return Kinds(
-            first=np.cumsum([0, *(len(kind.asks) for kind in kinds)], dtype=np.int64),
-            owner=np.array([kind.owner for kind in kinds], np.int64),
-            word=np.array([kind.word for kind in kinds], np.int64),
-            outer=np.array([kind.outer for kind in kinds], np.int64),
-            preferred=np.array([kind.near[1] for kind in kinds], np.int64),
-            plain=np.array([kind.plain for kind in kinds], np.int64),
-            pods=np.array([ask.pods for ask in asks], np.int64),
-            gpus=np.array([role.shape.gpus for role in roles], np.int64),
-            share=np.array([role.shape.share for role in roles], np.int64),
-            asks=np.array([self._amounts(role.shape) for role in roles], np.int64).reshape(len(roles), self.columns),
-            mask=np.array([shapes[role.shape] for role in roles], np.int64),
-            spread=np.array([role.spread for role in roles], np.int64),
-            near=np.array([self._near(role.near) for role in roles], np.int64).reshape(len(roles), 3),
-            slice=np.array([role.near.slice_size for role in roles], np.int64),
-            masks=np.array(masks, np.bool_).reshape(len(masks), len(self.nodes.names)),
+            kind=np.array([_kind_row(kind, end) for kind, end in zip(kinds, ends, strict=True)], np.int64),
+            role=np.array([self._role_row(ask, shapes[ask.of.shape]) for ask in asks], np.int64),
+            masks=np.array(masks, np.bool_),
             windows=np.array(windows, np.int64).reshape(len(windows), 3),
         )
 
-    def _near(self, near: Near) -> tuple[int, int, int]:
-        return self.row(near.required), self.row(near.preferred), self._slice_row(near)
+    def _role_row(self, ask: Ask, mask: int) -> list[int]:
+        """As `Kinds` says."""
+        shape, near = ask.of.shape, ask.of.near
+        rows = [self.row(near.required), self.row(near.preferred), self._slice_row(near)]
+        return [ask.pods, shape.gpus, shape.share, mask, ask.of.spread, *rows, near.slice_size, *self._amounts(shape)]
 
     def _amounts(self, shape: Shape) -> list[int]:
         slices = dict(shape.slices)
         found = [shape.cpu, shape.memory, *(slices.get(profile, 0) for profile in self.nodes.profiles)]
         return found + [0] * (self.columns - len(found))
+
+
+def _kind_row(kind: Kind, end: int) -> list[int]:
+    return [end - len(kind.asks), end, kind.owner, kind.word, kind.outer, kind.near[1], kind.plain]

@@ -3,245 +3,248 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from policies.scheduling.kernels_room import Kinds, Work, capacity, give, has, inside, over, place, take
+from policies.scheduling.kernels_asks import (
+    BEGIN,
+    CLOSER,
+    END,
+    LESS,
+    MASK,
+    MORE,
+    OWNED,
+    WORD,
+    Kinds,
+    Work,
+    over,
+)
+from policies.scheduling.kernels_room import capacity, change, give, has, inside, place, take
 from policies.scheduling.kernels_seek import seek
 from policies.scheduling.kernels_time import (
+    ENDLESS,
+    FREE,
     FULLEST,
     NEVER,
     NOW,
     ORIGIN,
+    PLANNED,
+    ROWS,
     STEP,
+    SURE,
     Ints,
     Table,
-    change,
+    entry,
+    inner,
     join,
     lowest,
+    stretch,
 )
 
-SEEK, EARLIER, AGAIN, FORCE = 0, 1, 2, 3  # modes of a row in a batch
+SEEK, EARLIER, AGAIN, FORCE, LOOK, LEAVE = range(6)  # modes
+KIND, MODE, LENGTH, DECLARED, START, STOP, HELD, FIRM, PODS_FROM, PODS_TO = range(10)  # of a gang
 ROWS_PER_GANG = 4  # segments that one gang may add to a node's
 
 
 class Batch(NamedTuple):
-    """Gangs in order, with their places where they have some. Pods of gang i: `first[i]` until `first[i + 1]`.
+    """Gangs in order, with their places where they have some.
 
-    Modes: SEEK the earliest place; EARLIER: give the place up for an earlier one or keep it; AGAIN: take the old place
-    if it is free; FORCE: it is there, whatever the table says.
+    SEEK the earliest place; EARLIER: give the place up for an earlier one, or keep it; AGAIN: take the old place if it
+    is free; FORCE: it is there, whatever the table says; LOOK: is FIRM if the place is free, takes nothing; LEAVE it.
+    START is NEVER for a gang that gets no place. HELD: when layer 1 has its places back.
     """
 
-    kind: Ints
-    mode: Ints
-    length: Ints
-    declared: Ints  # whether it ends when it says
-    floor: Ints  # it starts no sooner
-    start: Ints  # in and out; NEVER: nowhere before the horizon
-    end: Ints
-    sure: Ints  # when layer 1 has its places back
-    firm: Ints
-    first: Ints
+    gang: Ints
+    role: Ints  # by pod, from PODS_FROM until PODS_TO of its gang
     node: Ints
     bits: Ints  # devices
+    spare: Ints  # [2, pods of the largest gang] scratch
 
 
-@njit(cache=True)
+@entry
 def plan(table: Table, kinds: Kinds, batch: Batch, work: Work, begin: int) -> int:
-    """Place gangs from the `begin`th on, each under those before it. Returns the first that was not looked at, because
+    """Treat gangs from the `begin`th on, each under those before it. Returns the first that was not looked at, because
     a node has no room for more segments."""
-    for gang in range(begin, batch.kind.size):
-        if table.clock[FULLEST] + ROWS_PER_GANG > table.time.shape[1]:
+    for gang in range(begin, batch.gang.shape[0]):
+        if table.head[FULLEST] + ROWS_PER_GANG > table.segment.shape[1]:
             return gang
-        mode = batch.mode[gang]
-        if mode == EARLIER:
-            _earlier(table, kinds, batch, work, gang)
-        elif mode == FORCE or (mode == AGAIN and _vacant(table, kinds, batch, work, gang)):
-            _again(table, kinds, batch, work, gang)
-        elif mode == AGAIN:
-            batch.start[gang] = NEVER
-        else:
+        mode = batch.gang[gang, MODE]
+        if mode == SEEK:
             _anew(table, kinds, batch, work, gang)
-    return batch.kind.size
+        elif mode == EARLIER:
+            _earlier(table, kinds, batch, work, gang)
+        elif mode == LEAVE:
+            _leave(table, kinds, batch, gang)
+        elif mode == FORCE or _vacant(table, kinds, batch, work, gang):
+            batch.gang[gang, FIRM] = 1
+            if mode != LOOK:
+                _again(table, kinds, batch, work, gang)
+        elif mode == AGAIN:
+            batch.gang[gang, START] = NEVER
+    return batch.gang.shape[0]
 
 
-@njit(cache=True)
-def remove(table: Table, kinds: Kinds, batch: Batch) -> None:
-    """Give back all places of the gangs."""
-    for gang in range(batch.kind.size):
-        _out(table, kinds, batch, gang)
-
-
-@njit(cache=True)
+@entry
 def free_now(table: Table, kinds: Kinds, work: Work, kind: int, length: int, found: NDArray[np.bool_]) -> None:
     """Nodes that can hold a pod of any role from now on for that long."""
-    now = table.clock[NOW]
+    now = table.head[NOW]
     end = over(kinds, kind, now, length)
     for node in range(found.size):
-        for role in range(kinds.first[kind], kinds.first[kind + 1]):
-            if not found[node] and kinds.masks[kinds.mask[role], node]:
+        for role in range(kinds.kind[kind, BEGIN], kinds.kind[kind, END]):
+            if not found[node] and kinds.masks[kinds.role[role, MASK], node]:
                 found[node] = capacity(table, kinds, work, kind, role, node, now, end) > 0
 
 
-@njit(cache=True)
-def vacant(table: Table, kinds: Kinds, batch: Batch, work: Work) -> bool:
-    """Whether the first gang's places are free from its start until its end. Takes nothing."""
-    return _vacant(table, kinds, batch, work, 0)
-
-
-@njit(cache=True)
+@inner
 def _anew(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> None:
-    kind, length = batch.kind[gang], batch.length[gang]
-    bound = max(batch.floor[gang], table.clock[NOW], _twin(work, kind, length))
-    last = table.clock[ORIGIN] + table.clock[STEP] * table.most.shape[0] - 1
-    nodes, bits = batch.node[batch.first[gang] :], batch.bits[batch.first[gang] :]
-    start, domain = seek(table, kinds, work, kind, length, bound, last, nodes, bits)
-    batch.start[gang] = start
+    kind, length = batch.gang[gang, KIND], batch.gang[gang, LENGTH]
+    bound = max(table.head[NOW], _twin(work, kind, length))
+    last = table.head[ORIGIN] + table.head[STEP] * table.most.shape[0] - 1
+    start, domain = seek(table, kinds, work, kind, length, bound, last, batch.spare[0], batch.spare[1])
+    batch.gang[gang, START] = start
+    _note(work, kind, length, start)
     if start < NEVER:
         _settle(table, kinds, batch, work, gang, domain)
-    if batch.floor[gang] <= table.clock[NOW]:
-        _note(work, kind, length, start)
 
 
-@njit(cache=True)
+@inner
 def _earlier(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> None:
-    bound = max(batch.floor[gang], table.clock[NOW])
-    before = batch.start[gang]
-    _out(table, kinds, batch, gang)
-    nodes = batch.node[batch.first[gang] : batch.first[gang + 1]].copy()
-    bits = batch.bits[batch.first[gang] : batch.first[gang + 1]].copy()
-    start, domain = seek(table, kinds, work, batch.kind[gang], batch.length[gang], bound, before - 1, nodes, bits)
-    if start < NEVER:
-        work.used[:] = 0  # what it leaves is free for others
-        batch.start[gang] = start
-        _settle(table, kinds, batch, work, gang, domain)
+    kind, length, now = batch.gang[gang, KIND], batch.gang[gang, LENGTH], table.head[NOW]
+    last = batch.gang[gang, START] - 1
+    _leave(table, kinds, batch, gang)
+    start, domain = seek(table, kinds, work, kind, length, now, last, batch.spare[0], batch.spare[1])
+    if start == NEVER:
+        _again(table, kinds, batch, work, gang)
         return
-    _again(table, kinds, batch, work, gang)
+    for row in range(work.twin.shape[0]):
+        work.twin[row, 0, 0] = 0  # what it leaves is free for others
+    batch.gang[gang, START] = start
+    _settle(table, kinds, batch, work, gang, domain)
 
 
-@njit(cache=True)
+@inner
 def _settle(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int, domain: int) -> None:
     """Take the places that the search found, closer together if that is preferred and can be."""
-    kind, start = batch.kind[gang], batch.start[gang]
-    nodes, bits = batch.node[batch.first[gang] :], batch.bits[batch.first[gang] :]
-    end = over(kinds, kind, start, batch.length[gang])
-    row, placed = kinds.preferred[kind], 0
+    kind, start = batch.gang[gang, KIND], batch.gang[gang, START]
+    nodes, bits = batch.node[batch.gang[gang, PODS_FROM] :], batch.bits[batch.gang[gang, PODS_FROM] :]
+    end = over(kinds, kind, start, batch.gang[gang, LENGTH])
+    row, placed = kinds.kind[kind, CLOSER], 0
     if row > 0:
-        for inner in range(table.offset[row], table.offset[row + 1]):
-            if placed == 0 and inside(table, inner, domain):
-                placed = place(table, kinds, work, kind, inner, start, end, nodes, bits)
+        for part in range(table.head[ROWS + row], table.head[ROWS + row + 1]):
+            if placed == 0 and inside(table, part, domain):
+                placed = place(table, kinds, work, kind, part, start, end, nodes, bits)
     if placed == 0:
         placed = place(table, kinds, work, kind, domain, start, end, nodes, bits)
-    _seal(table, kinds, batch, gang, end, placed == 2)
+    batch.gang[gang, STOP], batch.gang[gang, FIRM] = end, placed == 2
+    _seal(table, kinds, batch, gang)
 
 
-@njit(cache=True)
+@inner
 def _again(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> None:
-    """Take the places that the gang had."""
-    kind, start = batch.kind[gang], batch.start[gang]
-    if batch.mode[gang] != FORCE:
-        batch.end[gang] = over(kinds, kind, start, batch.length[gang])
-    firm, at = True, batch.first[gang]
-    for role in range(kinds.first[kind], kinds.first[kind + 1]):
-        for pod in range(at, at + kinds.pods[role]):
-            node, bits = batch.node[pod], batch.bits[pod]
-            firm &= take(table, kinds, work, role, node, bits, start, batch.end[gang], kinds.owner[kind])
-        at += kinds.pods[role]
-    _seal(table, kinds, batch, gang, batch.end[gang], firm or batch.mode[gang] == FORCE)
+    """Take the places that the gang had. One that is forced has its end, and is certain to be there."""
+    kind, start = batch.gang[gang, KIND], batch.gang[gang, START]
+    forced = batch.gang[gang, MODE] == FORCE
+    end = batch.gang[gang, STOP] if forced else over(kinds, kind, start, batch.gang[gang, LENGTH])
+    firm = True
+    for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
+        role, node, bits = batch.role[pod], batch.node[pod], batch.bits[pod]
+        firm &= take(table, kinds, work, role, node, bits, start, end, kinds.kind[kind, OWNED])
+    batch.gang[gang, STOP], batch.gang[gang, FIRM] = end, firm or forced
+    _seal(table, kinds, batch, gang)
 
 
-@njit(cache=True)
-def _seal(table: Table, kinds: Kinds, batch: Batch, gang: int, end: int, firm: bool) -> None:
-    """Write down what a gang took, and hold it in layer 1 for good if its end is not certain."""
-    batch.end[gang], batch.firm[gang] = end, firm
-    batch.sure[gang] = end if firm and batch.declared[gang] else NEVER
-    _words(table, kinds, batch, gang, -1)
-    kind, at = batch.kind[gang], batch.first[gang]
-    for role in range(kinds.first[kind], kinds.first[kind + 1]):
-        for pod in range(at, at + kinds.pods[role]):
-            node, bits = batch.node[pod], batch.bits[pod]
-            if batch.sure[gang] > end:
-                change(table, 1, node, end, NEVER, kinds.asks[role], bits, kinds.share[role], -1)
-            join(table, node, batch.start[gang])
-            join(table, node, end)
-        at += kinds.pods[role]
+@inner
+def _seal(table: Table, kinds: Kinds, batch: Batch, gang: int) -> None:
+    """Hold a gang's places in layer 1 for good if its end is not certain."""
+    start, end = batch.gang[gang, START], batch.gang[gang, STOP]
+    certain = batch.gang[gang, FIRM] and batch.gang[gang, DECLARED]
+    batch.gang[gang, HELD] = end if certain else NEVER
+    _words(table, kinds, batch, gang, LESS)
+    for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
+        role, node, bits = batch.role[pod], batch.node[pod], batch.bits[pod]
+        if not certain:
+            change(table, kinds, SURE, role, node, bits, end, ENDLESS, LESS)
+        join(table, node, start)
+        join(table, node, end)
 
 
-@njit(cache=True)
-def _out(table: Table, kinds: Kinds, batch: Batch, gang: int) -> None:
-    kind, at = batch.kind[gang], batch.first[gang]
-    _words(table, kinds, batch, gang, 1)
-    for role in range(kinds.first[kind], kinds.first[kind + 1]):
-        for pod in range(at, at + kinds.pods[role]):
-            node, bits = batch.node[pod], batch.bits[pod]
-            give(table, kinds, role, node, bits, batch.start[gang], batch.end[gang], batch.sure[gang])
-        at += kinds.pods[role]
+@inner
+def _leave(table: Table, kinds: Kinds, batch: Batch, gang: int) -> None:
+    start, end, held = batch.gang[gang, START], batch.gang[gang, STOP], batch.gang[gang, HELD]
+    _words(table, kinds, batch, gang, MORE)
+    for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
+        give(table, kinds, batch.role[pod], batch.node[pod], batch.bits[pod], start, end, held)
 
 
-@njit(cache=True)
+@inner
 def _words(table: Table, kinds: Kinds, batch: Batch, gang: int, sign: int) -> None:
     """Mark each of its nodes as one that no other gang with its word may share, or unmark it."""
-    word = kinds.word[batch.kind[gang]]
+    word = kinds.kind[batch.gang[gang, KIND], WORD]
     if word < 0:
         return
-    for pod in range(batch.first[gang], batch.first[gang + 1]):
-        if batch.node[pod] not in batch.node[batch.first[gang] : pod]:
-            unit, node, start = table.unit[word], batch.node[pod], batch.start[gang]
-            change(table, 0, node, start, batch.end[gang], unit, 0, 0, sign)
-            change(table, 1, node, start, batch.sure[gang], unit, 0, 0, sign)
+    for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
+        again = False
+        for other in range(batch.gang[gang, PODS_FROM], pod):
+            again |= batch.node[other] == batch.node[pod]
+        if not again:
+            _mark(table, batch.node[pod], batch.gang[gang, START], batch.gang[gang, STOP], FREE + word, sign)
+            column = FREE + (table.segment.shape[2] - FREE) // 2 + word
+            _mark(table, batch.node[pod], batch.gang[gang, START], batch.gang[gang, HELD], column, sign)
 
 
-@njit(cache=True)
+@inner
+def _mark(table: Table, node: int, start: int, end: int, column: int, sign: int) -> None:
+    first, last = stretch(table, node, start, end)
+    for segment in range(first, last):
+        table.segment[node, segment, column] += sign
+
+
+@inner
 def _vacant(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> bool:
-    kind, start, at = batch.kind[gang], batch.start[gang], batch.first[gang]
-    end = over(kinds, kind, start, batch.length[gang])
-    if start < max(table.clock[NOW], batch.floor[gang]) or end <= start:
-        return False
-    word, owner = kinds.word[kind], kinds.owner[kind]
-    taken, free = 0, True
-    for role in range(kinds.first[kind], kinds.first[kind + 1]):
-        for pod in range(at, at + kinds.pods[role]):
-            node, bits = batch.node[pod], batch.bits[pod]
-            if free:
-                free = kinds.masks[kinds.mask[role], node]
-                free = free and lowest(table, 0, node, start, end, owner, work.amount, work.device)
-                free = free and has(kinds, work, role, bits) and (word < 0 or work.amount[word] >= 1)
-            if free:
-                change(table, 0, node, start, end, kinds.asks[role], bits, kinds.share[role], -1)
-                taken += 1
-        at += kinds.pods[role]
-    at = batch.first[gang]
-    for role in range(kinds.first[kind], kinds.first[kind + 1]):
-        for pod in range(at, min(at + kinds.pods[role], batch.first[gang] + taken)):
-            change(table, 0, batch.node[pod], start, end, kinds.asks[role], batch.bits[pod], kinds.share[role], 1)
-            join(table, batch.node[pod], start)
-            join(table, batch.node[pod], end)
-        at += kinds.pods[role]
+    """Whether a gang's places are free all its time. Each pod is taken for a moment, so that the next one sees it."""
+    kind, start, first = batch.gang[gang, KIND], batch.gang[gang, START], batch.gang[gang, PODS_FROM]
+    end, word, owner = (
+        over(kinds, kind, start, batch.gang[gang, LENGTH]),
+        kinds.kind[kind, WORD],
+        kinds.kind[kind, OWNED],
+    )
+    free, taken = start >= table.head[NOW] and end > start, first
+    for pod in range(first, batch.gang[gang, PODS_TO]):
+        role, node, bits = batch.role[pod], batch.node[pod], batch.bits[pod]
+        free = free and kinds.masks[kinds.role[role, MASK], node]
+        free = free and lowest(table, PLANNED, node, start, end, owner, work.low)
+        free = free and has(table, kinds, work, role, bits) and (word < 0 or work.low[word] >= 1)
+        if free:
+            change(table, kinds, PLANNED, role, node, bits, start, end, LESS)
+            taken += 1
+    for pod in range(first, taken):
+        change(table, kinds, PLANNED, batch.role[pod], batch.node[pod], batch.bits[pod], start, end, MORE)
+        join(table, batch.node[pod], start)
+        join(table, batch.node[pod], end)
     return free
 
 
-@njit(cache=True)
+@inner
 def _twin(work: Work, kind: int, length: int) -> int:
     """A gang starts no sooner than an equal or shorter one of its kind could, on the same table or an emptier one."""
     bound = 0
-    for row in range(work.used[kind]):
-        if work.lengths[kind, row] <= length:
-            bound = max(bound, work.starts[kind, row])
+    for row in range(1, 1 + work.twin[kind, 0, 0]):
+        if work.twin[kind, row, 0] <= length:
+            bound = max(bound, work.twin[kind, row, 1])
     return bound
 
 
-@njit(cache=True)
+@inner
 def _note(work: Work, kind: int, length: int, start: int) -> None:
     """Remember a search's result, in place of those that tell no more than it."""
-    kept = 0
-    for row in range(work.used[kind]):
-        other, its = work.lengths[kind, row], work.starts[kind, row]
+    kept = 1
+    for row in range(1, 1 + work.twin[kind, 0, 0]):
+        other, its = work.twin[kind, row, 0], work.twin[kind, row, 1]
         if other <= length and its >= start:
             return
         if not (other >= length and its <= start):
-            work.lengths[kind, kept], work.starts[kind, kept] = other, its
+            work.twin[kind, kept, 0], work.twin[kind, kept, 1] = other, its
             kept += 1
-    if kept < work.lengths.shape[1]:
-        work.lengths[kind, kept], work.starts[kind, kept] = length, start
+    if kept < work.twin.shape[1]:
+        work.twin[kind, kept, 0], work.twin[kind, kept, 1] = length, start
         kept += 1
-    work.used[kind] = kept
+    work.twin[kind, 0, 0] = kept - 1

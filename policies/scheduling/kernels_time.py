@@ -3,6 +3,8 @@
 A node's time is cut into segments in which nothing changes; the last one has no end. Layer 0 of a segment is what is
 free if all goes as planned, layer 1 what is free even if no end comes that nobody declared: what fits into it is firm.
 The grid tells per slot how many whole GPUs a node has free at best. It errs upwards only, so it rules out, never in.
+
+Few arrays with many columns, and no wrappers where only compiled code calls: both keep compiling short.
 """
 
 from typing import NamedTuple
@@ -11,221 +13,196 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-NEVER = 2**62
-WHOLE = 1000
-NOW, ORIGIN, STEP, FULLEST = 0, 1, 2, 3  # of `clock`
-
 Ints = NDArray[np.int64]
+NEVER = 2**62
+# Constants that are passed on are numpy's: for each plain one everything that it is passed to would be compiled again.
+ENDLESS = np.int64(NEVER)
+PLANNED, SURE = np.int64(0), np.int64(1)  # layers
+WHOLE = 1000
+NOW, ORIGIN, STEP, FULLEST, AMOUNTS, DEVICES, ROWS = range(7)  # of `head`; from ROWS on the first domain of each row
+# Of a segment; from FREE on amounts and devices of layer 0, then those of layer 1.
+TIME, OWNER, LEVEL, FREE = range(4)
+FIRST, LAST, ROW = range(3)  # of `span`
+
+# Compiled code here makes no arrays, so that none need be counted.
+entry = njit(cache=True, _nrt=False, error_model="numpy")
+inner = njit(cache=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
 
 
 class Table(NamedTuple):
-    """N nodes of at most M segments, R amounts, G devices; S slots; D domains, of which 0 has all nodes.
+    """N nodes of at most M segments, S slots, D domains, of which 0 has all nodes.
 
-    Level of a node in a slot: 0 no GPU, 1 part of one, 1 + g whole ones. `owner` of a segment: 0 everybody, else the
+    Level: 0 no GPU, 1 part of one, 1 + g whole ones; in a slot, the highest. Owner of a segment: 0 everybody, else the
     reservation's number, -1 nobody. Row 0 of `domain` is all zero, row 1 + l is level l of the topology.
     """
 
-    time: Ints  # [N, M] start of each segment
+    segment: Ints  # [N, M, columns]
     size: Ints  # [N] segments in use
-    amount: Ints  # [2, N, M, R] free by layer
-    device: Ints  # [2, N, M, G] free parts by layer
-    owner: Ints  # [N, M]
+    head: Ints
     most: NDArray[np.int8]  # [S, N] level
-    count: NDArray[np.int32]  # [D, G + 2, S] nodes of that level or more
+    count: NDArray[np.int32]  # [D, levels, S] nodes of that level or more
     domain: Ints  # [1 + L, N]
-    offset: Ints  # [2 + L] first domain of each row
-    first: Ints  # [D + 1] where its nodes begin in `member`
+    span: Ints  # [D, 3] where its nodes are in `member`, and its row
     member: Ints
-    unit: Ints  # [R, R] one of each amount
-    clock: Ints  # [4]
 
 
-@njit(cache=True)
-def until(start: int, length: int) -> int:
-    return NEVER if length >= NEVER else start + length
-
-
-@njit(cache=True)
+@inner
 def locate(table: Table, node: int, moment: int) -> int:
     """The segment that the moment is in."""
     low, high = 0, table.size[node]
     while high - low > 1:
         middle = (low + high) // 2
-        if table.time[node, middle] <= moment:
+        if table.segment[node, middle, TIME] <= moment:
             low = middle
         else:
             high = middle
     return low
 
 
-@njit(cache=True)
-def change(
-    table: Table, layer: int, node: int, start: int, end: int, asks: Ints, bits: int, share: int, sign: int
-) -> None:
-    """Add `sign` times a pod's amounts and device parts to what is free from `start` until `end`."""
-    start = max(start, table.clock[NOW])
+@inner
+def stretch(table: Table, node: int, start: int, end: int) -> tuple[int, int]:
+    """The segments from `start`, not before now, until `end`; they are cut there."""
+    start = max(start, table.head[NOW])
     if end <= start:
-        return
+        return 0, 0
     first = _cut(table, node, start)
-    last = _cut(table, node, end) if end < NEVER else table.size[node]
-    for segment in range(first, last):
-        for column in range(asks.size):
-            table.amount[layer, node, segment, column] += sign * asks[column]
-        rest = bits
-        while rest:
-            device = _lowest(rest)
-            table.device[layer, node, segment, device] += sign * share
-            rest &= rest - 1
+    return first, _cut(table, node, end) if end < NEVER else table.size[node]
 
 
-@njit(cache=True)
+@entry
 def own(table: Table, node: int, start: int, end: int, owner: int) -> None:
     """Give the node to one owner from `start` until `end`."""
-    start = max(start, table.clock[NOW])
-    if end <= start:
+    first, last = stretch(table, node, start, end)
+    if first == last:
         return
-    first = _cut(table, node, start)
-    last = _cut(table, node, end) if end < NEVER else table.size[node]
-    table.owner[node, first:last] = owner
+    for segment in range(first, last):
+        table.segment[node, segment, OWNER] = owner
+        grade(table, node, segment)
     join(table, node, start)
     join(table, node, end)
     refresh(table, node, start, end)
 
 
-@njit(cache=True)
+@inner
+def grade(table: Table, node: int, segment: int) -> None:
+    """Set the segment's level anew. Of what is somebody's, others have nothing."""
+    whole, part, base = 0, 0, FREE + table.head[AMOUNTS]
+    for device in range(table.head[DEVICES]):
+        free = table.segment[node, segment, base + device]
+        if free >= WHOLE:
+            whole += 1
+        elif free > 0:
+            part = 1
+    level = 1 + whole if whole else part
+    table.segment[node, segment, LEVEL] = level if table.segment[node, segment, OWNER] == 0 else 0
+
+
+@inner
 def join(table: Table, node: int, moment: int) -> None:
     """Drop the cut at `moment` if nothing changes there."""
     size = table.size[node]
     here = locate(table, node, moment)
-    if here == 0 or table.time[node, here] != moment or table.owner[node, here] != table.owner[node, here - 1]:
+    if here == 0 or table.segment[node, here, TIME] != moment:
         return
-    for layer in range(2):
-        for column in range(table.amount.shape[3]):
-            if table.amount[layer, node, here, column] != table.amount[layer, node, here - 1, column]:
-                return
-        for device in range(table.device.shape[3]):
-            if table.device[layer, node, here, device] != table.device[layer, node, here - 1, device]:
-                return
+    for column in range(OWNER, table.segment.shape[2]):
+        if table.segment[node, here, column] != table.segment[node, here - 1, column]:
+            return
     for segment in range(here, size - 1):
         _copy(table, node, segment + 1, segment)
     table.size[node] = size - 1
 
 
-@njit(cache=True)
+@inner
 def refresh(table: Table, node: int, start: int, end: int) -> None:
     """Bring the grid up to date for one node in the slots that [start, end) touches."""
-    origin, step, slots = table.clock[ORIGIN], table.clock[STEP], table.most.shape[0]
+    origin, step, slots = table.head[ORIGIN], table.head[STEP], table.most.shape[0]
     first = max(0, (start - origin) // step)
     last = slots - 1 if end >= NEVER else min(slots - 1, (end - 1 - origin) // step)
     if first > last:
         return
     segment = locate(table, node, origin + first * step)
-    best = _level(table, node, segment)
     size = table.size[node]
     for slot in range(first, last + 1):
         begin = origin + slot * step
-        while segment + 1 < size and table.time[node, segment + 1] <= begin:
+        while segment + 1 < size and table.segment[node, segment + 1, TIME] <= begin:
             segment += 1
-            best = _level(table, node, segment)
-        level = best
-        while segment + 1 < size and table.time[node, segment + 1] < begin + step:
+        level = table.segment[node, segment, LEVEL]
+        while segment + 1 < size and table.segment[node, segment + 1, TIME] < begin + step:
             segment += 1
-            best = _level(table, node, segment)
-            level = max(level, best)
+            level = max(level, table.segment[node, segment, LEVEL])
         if level != table.most[slot, node]:
             _show(table, node, slot, level)
 
 
-@njit(cache=True)
+@entry
 def forget(table: Table, now: int) -> None:
     """Drop what was before `now`, and begin the grid with the slot that it is in."""
-    step, slots = table.clock[STEP], table.most.shape[0]
-    gone = (now - table.clock[ORIGIN]) // step
-    table.clock[NOW] = now
-    table.clock[ORIGIN] += gone * step
-    table.clock[FULLEST] = 0
+    step, slots = table.head[STEP], table.most.shape[0]
+    gone = (now - table.head[ORIGIN]) // step
+    table.head[NOW] = now
+    table.head[ORIGIN] += gone * step
+    table.head[FULLEST] = 0
     kept = max(0, slots - gone)
-    for slot in range(kept):
-        table.most[slot] = table.most[slot + gone]
-        table.count[:, :, slot] = table.count[:, :, slot + gone]
-    table.most[kept:] = 0
-    table.count[:, 1:, kept:] = 0
+    for slot in range(slots):
+        for node in range(table.size.size):
+            table.most[slot, node] = table.most[slot + gone, node] if slot < kept else 0
+    for domain in range(table.count.shape[0]):
+        for level in range(1, table.count.shape[1]):
+            for slot in range(slots):
+                table.count[domain, level, slot] = table.count[domain, level, slot + gone] if slot < kept else 0
     for node in range(table.size.size):
         past = locate(table, node, now)
         for segment in range(past, table.size[node]):
             _copy(table, node, segment, segment - past)
         table.size[node] -= past
-        table.clock[FULLEST] = max(table.clock[FULLEST], table.size[node])
-        refresh(table, node, table.clock[ORIGIN] + kept * step, NEVER)
+        table.head[FULLEST] = max(table.head[FULLEST], table.size[node])
+        refresh(table, node, table.head[ORIGIN] + kept * step, ENDLESS)
 
 
-@njit(cache=True)
-def lowest(table: Table, layer: int, node: int, start: int, end: int, owner: int, amount: Ints, device: Ints) -> bool:
-    """Least free of each amount and device from `start` until `end`, written into the last two.
+@inner
+def lowest(table: Table, layer: int, node: int, start: int, end: int, owner: int, low: Ints) -> bool:
+    """Least free of each amount and device from `start` until `end`, written into `low`.
 
     False if the node is not the owner's all that time.
     """
-    first = locate(table, node, start)
-    if table.owner[node, first] != owner:
+    segment, size = locate(table, node, start), table.size[node]
+    if table.segment[node, segment, OWNER] != owner:
         return False
-    segment, size = first, table.size[node]
-    while True:
-        for column in range(amount.size):
-            here = table.amount[layer, node, segment, column]
-            if segment == first or here < amount[column]:
-                amount[column] = here
-        for number in range(device.size):
-            part = table.device[layer, node, segment, number]
-            if segment == first or part < device[number]:
-                device[number] = part
-        segment += 1
-        if segment == size or table.time[node, segment] >= end:
-            return True
-        if table.owner[node, segment] != owner:
+    base = FREE + layer * low.size
+    for column in range(low.size):
+        low[column] = table.segment[node, segment, base + column]
+    segment += 1
+    while segment < size and table.segment[node, segment, TIME] < end:
+        if table.segment[node, segment, OWNER] != owner:
             return False
+        for column in range(low.size):
+            low[column] = min(low[column], table.segment[node, segment, base + column])
+        segment += 1
+    return True
 
 
-@njit(cache=True)
+@inner
 def _cut(table: Table, node: int, moment: int) -> int:
     """The segment that starts at `moment`, made if there is none."""
     here = locate(table, node, moment)
-    if table.time[node, here] == moment:
+    if table.segment[node, here, TIME] == moment:
         return here
     size = table.size[node]
     for segment in range(size - 1, here - 1, -1):
         _copy(table, node, segment, segment + 1)
-    table.time[node, here + 1] = moment
+    table.segment[node, here + 1, TIME] = moment
     table.size[node] = size + 1
-    table.clock[FULLEST] = max(table.clock[FULLEST], size + 1)
+    table.head[FULLEST] = max(table.head[FULLEST], size + 1)
     return here + 1
 
 
-@njit(cache=True)
+@inner
 def _copy(table: Table, node: int, source: int, target: int) -> None:
-    table.time[node, target] = table.time[node, source]
-    table.owner[node, target] = table.owner[node, source]
-    for layer in range(2):
-        for column in range(table.amount.shape[3]):
-            table.amount[layer, node, target, column] = table.amount[layer, node, source, column]
-        for device in range(table.device.shape[3]):
-            table.device[layer, node, target, device] = table.device[layer, node, source, device]
+    for column in range(table.segment.shape[2]):
+        table.segment[node, target, column] = table.segment[node, source, column]
 
 
-@njit(cache=True)
-def _level(table: Table, node: int, segment: int) -> int:
-    if table.owner[node, segment] != 0:
-        return 0
-    whole, part = 0, 0
-    for device in range(table.device.shape[3]):
-        free = table.device[0, node, segment, device]
-        if free >= WHOLE:
-            whole += 1
-        elif free > 0:
-            part = 1
-    return 1 + whole if whole else part
-
-
-@njit(cache=True)
+@inner
 def _show(table: Table, node: int, slot: int, level: int) -> None:
     before = table.most[slot, node]
     table.most[slot, node] = level
@@ -235,12 +212,3 @@ def _show(table: Table, node: int, slot: int, level: int) -> None:
         if domain >= 0:
             for passed in range(min(before, level) + 1, max(before, level) + 1):
                 table.count[domain, passed, slot] += step
-
-
-@njit(cache=True)
-def _lowest(bits: int) -> int:
-    """The number of the lowest bit that is set."""
-    number = 0
-    while not (bits >> number) & 1:
-        number += 1
-    return number

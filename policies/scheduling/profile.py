@@ -4,43 +4,31 @@ Exact seconds are the truth. A grid of slots, from now to the horizon, only rule
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduling.asks import Asks, Claim
-from policies.scheduling.kernels_batch import AGAIN, FORCE, ROWS_PER_GANG, SEEK, Batch, free_now, plan, remove, vacant
-from policies.scheduling.kernels_room import Work
-from policies.scheduling.kernels_time import FULLEST, NEVER, NOW, ORIGIN, Ints, Table, forget, own
+from policies.scheduling.kernels_asks import Work
+from policies.scheduling.kernels_batch import (
+    AGAIN,
+    FORCE,
+    LEAVE,
+    LOOK,
+    ROWS_PER_GANG,
+    SEEK,
+    START,
+    Batch,
+    free_now,
+    plan,
+)
+from policies.scheduling.kernels_time import AMOUNTS, FULLEST, NEVER, NOW, ORIGIN, Ints, Table, forget, own
 from policies.scheduling.model import Pod, Promise, Request, Running
 from policies.scheduling.nodes import Nodes
+from policies.scheduling.time_rows import Row, batch_of, pods_of, seat, sizes_of
 from policies.scheduling.time_table import empty_table, more_amounts, more_segments, work_for
 
 DAY = 86_400
-
-
-@dataclass(slots=True)
-class Row:
-    """A gang's places in the profile. `sure`: when they are free again even if only declared ends come."""
-
-    request: Request
-    kind: int
-    length: int
-    declared: bool
-    start: int = NEVER
-    end: int = NEVER
-    sure: int = NEVER
-    firm: bool = False
-    nodes: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    bits: Ints = field(default_factory=lambda: np.zeros(0, np.int64))
-    due: int = NEVER  # when it should have ended
-    late: bool = False  # it has not
-    told: Promise | None = None  # its placement as a promise
-
-    @property
-    def placed(self) -> bool:
-        return self.start < NEVER
 
 
 class Profile:
@@ -71,7 +59,8 @@ class Profile:
         self._devices: dict[int, tuple[int, ...]] = {}
         self._table: Table = empty_table(nodes, self.asks.columns, now, step, horizon)
         self._work: Work = work_for(self._table, 0)
-        for node in range(len(nodes.names)):
+        claimed = {nodes.index[name] for claim in claims for name in claim.nodes if name in nodes.index}
+        for node in sorted(claimed.union(np.flatnonzero(~nodes.open).tolist())):
             self._own(node)
         self.run(running)
 
@@ -83,14 +72,16 @@ class Profile:
     def run(self, running: Iterable[Running]) -> None:
         """Gangs hold their nodes from now on; what was planned for them is given up."""
         gangs = [gang for gang in running if any(pod.node in self.nodes.index for pod in gang.pods)]
-        self.unpin(gang.request.id for gang in gangs if gang.request.id in self.pins)
-        rows = [self._run(gang) for gang in gangs]
-        self.plan(rows, [FORCE] * len(rows))
-        self.running.update((row.request.id, row) for row in rows)
+        pins = {name: self.pins.pop(name) for gang in gangs if (name := gang.request.id) in self.pins}
+        self._remove(list(pins.values()), freed=False)
+        rows = {gang.request.id: self._run(gang) for gang in gangs}
+        self.plan(list(rows.values()), [FORCE] * len(rows))
+        self.running |= rows
+        self.freed |= any(not rows[name].covers(pin) for name, pin in pins.items())
 
-    def end(self, ids: Iterable[str]) -> None:
-        """Running gangs have gone."""
-        self._remove([self.running.pop(identity) for identity in ids])
+    def end(self, ids: Iterable[str], at: int | None = None) -> None:
+        """Running gangs have gone. `at`: when, if it is later than the profile's now and it has yet to advance."""
+        self._remove([self.running.pop(identity) for identity in ids], at=at)
 
     def pin(self, request: Request, promise: Promise, length: int | None) -> bool:
         """Hold a planned placement. False, with nothing held, if its places are not free."""
@@ -134,11 +125,10 @@ class Profile:
         """Whether these places are free from now on for that long; where it is planned itself is no obstacle."""
         own = [self.pins[request.id]] if request.id in self.pins else []
         self._remove(own, freed=False)
-        row = self._seated(self.row(request, length, _sizes(request, pods)), pods, self.now)
-        self._grown()
-        found = bool(vacant(self._table, self.asks.arrays(), self._batch([row], [AGAIN]), self._work))
+        row = self._seated(self.row(request, length, sizes_of(request, pods)), pods, self.now)
+        self.plan([row], [LOOK])
         self.plan(own, [AGAIN] * len(own))
-        return found
+        return row.firm
 
     def advance(self, now: int) -> None:
         """Time goes on to `now`.
@@ -147,11 +137,11 @@ class Profile:
         was planned in its way loses its place, and so does what was due and has not started: see `unseated`.
         """
         self.now = now
-        clock = self._table.clock
-        if now - clock[ORIGIN] >= self.step:
+        head = self._table.head
+        if now - head[ORIGIN] >= self.step:
             forget(self._table, now)
-            self._work.used[:] = 0
-        clock[NOW] = now
+            self._work.twin[:, 0] = 0
+        head[NOW] = now
         late = {identity: row for identity, row in self.running.items() if row.end <= now}
         for identity, row in late.items():
             end = now + max(self.step, now - row.due)
@@ -170,50 +160,32 @@ class Profile:
             self._unseat(f"{node} takes no pods", np.array([number]), NEVER)
         self._own(number)
         self.freed |= bool(self.nodes.open[number])
-        self._work.used[:] = 0
+        self._work.twin[:, 0] = 0
 
     def plan(self, rows: Sequence[Row], modes: Sequence[int]) -> None:
         """Place the rows in order; see `Batch` for the modes. Their places are written into them."""
         if not rows:
             return
         self._grown()
-        batch = self._batch(rows, modes)
-        done = 0
-        while True:
-            done = plan(self._table, self.asks.arrays(), batch, self._work, done)
-            if done == len(rows):
-                break
-            self._table = more_segments(self._table)
-        first, starts, ends = batch.first.tolist(), batch.start.tolist(), batch.end.tolist()
-        sures, firms = batch.sure.tolist(), batch.firm.tolist()
-        for at, row in enumerate(rows):
-            if modes[at] == SEEK or row.start != starts[at] or row.firm != firms[at]:
+        batch = batch_of(self.asks.kinds, rows, modes)
+        self._treat(batch)
+        for at, (start, end, sure, firm, first, last) in enumerate(batch.gang[:, START:].tolist()):
+            row = rows[at]
+            if modes[at] == SEEK or row.start != start or row.firm != firm:
                 row.told = None
-            row.start, row.end, row.sure, row.firm = starts[at], ends[at], sures[at], bool(firms[at])
+            row.start, row.end, row.sure, row.firm = start, end, sure, bool(firm)
             if row.placed:
-                row.nodes, row.bits = batch.node[first[at] : first[at + 1]], batch.bits[first[at] : first[at + 1]]
+                row.nodes, row.bits = batch.node[first:last], batch.bits[first:last]
 
     def planned(self, request: Request, promise: Promise, length: int | None) -> Row:
         """A row that stands for a promise, without its places held."""
-        return self._seated(self.row(request, length, _sizes(request, promise.pods)), promise.pods, promise.start)
+        return self._seated(self.row(request, length, sizes_of(request, promise.pods)), promise.pods, promise.start)
 
     def promise(self, row: Row) -> Promise:
         """What a placed row says."""
-        if row.told is not None:
-            return row.told
-        names, devices, pods = self.nodes.names, self._devices, []
-        nodes, bits = row.nodes.tolist(), row.bits.tolist()
-        at = 0
-        for ask in self.asks.kinds[row.kind].asks:
-            for place in range(at, at + ask.pods):
-                held = bits[place]
-                if held not in devices:
-                    devices[held] = tuple(number for number in range(held.bit_length()) if held >> number & 1)
-                pods.append(Pod(ask.role, names[nodes[place]], devices[held]))
-            at += ask.pods
-        pods.sort(key=lambda pod: pod.role)
-        end = None if row.end >= NEVER else row.end
-        row.told = Promise(row.request.id, row.start, end, tuple(pods), row.firm)
+        if row.told is None:
+            pods = pods_of(row, self.asks.kinds[row.kind], self.nodes, self._devices)
+            row.told = Promise(row.request.id, row.start, None if row.end >= NEVER else row.end, pods, row.firm)
         return row.told
 
     def _run(self, gang: Running) -> Row:
@@ -221,7 +193,7 @@ class Profile:
         request = gang.request
         pods = [pod for pod in gang.pods if pod.node in self.nodes.index]
         length = request.limit if request.limit is not None else request.estimate
-        row = self._seated(self.row(request, length, _sizes(request, pods)), pods, self.now)
+        row = self._seated(self.row(request, length, sizes_of(request, pods)), pods, self.now)
         if length is not None:
             row.end = gang.since + length
         if gang.leaving:
@@ -232,16 +204,7 @@ class Profile:
         return row
 
     def _seated(self, row: Row, pods: Sequence[Pod], start: int) -> Row:
-        """The row with these places, in the order of its kind's roles."""
-        index, gpus = self.nodes.index, self.nodes.gpus
-        roles: dict[int, list[Pod]] = {}
-        for pod in pods:
-            roles.setdefault(pod.role, []).append(pod)
-        ordered = [pod for ask in self.asks.kinds[row.kind].asks for pod in roles[ask.role]]
-        row.start = start
-        row.nodes = np.array([index[pod.node] for pod in ordered], np.int64)
-        held = [sum(1 << number for number in pod.devices if number < gpus[index[pod.node]]) for pod in ordered]
-        row.bits = np.array(held, np.int64)
+        seat(row, pods, start, self.asks.kinds[row.kind], self.nodes)
         return row
 
     def _own(self, node: int) -> None:
@@ -268,37 +231,26 @@ class Profile:
         self.unpin([identity])
         return row
 
-    def _remove(self, rows: Sequence[Row], *, freed: bool = True) -> None:
+    def _remove(self, rows: Sequence[Row], *, freed: bool = True, at: int | None = None) -> None:
         if rows:
-            remove(self._table, self.asks.arrays(), self._batch(rows, [AGAIN] * len(rows)))
-            self._work.used[:] = 0
-            self.freed |= freed and any(row.end > self.now or row.sure > self.now for row in rows)
+            self._treat(batch_of(self.asks.kinds, rows, [LEAVE] * len(rows)))
+            self._work.twin[:, 0] = 0
+            now = self.now if at is None else at
+            self.freed |= freed and any(row.end > now or row.sure > now for row in rows)
 
     def _grown(self, segments: int = 0) -> None:
         """Make the arrays large enough for all kinds, and for so many more segments of a node."""
-        if self._table.amount.shape[3] < self.asks.columns:
+        if self._table.head[AMOUNTS] < self.asks.columns:
             self._table = more_amounts(self._table, self.asks.columns)
             self._work = work_for(self._table, 0)
-        while self._table.clock[FULLEST] + segments + ROWS_PER_GANG > self._table.time.shape[1]:
+        while self._table.head[FULLEST] + segments + ROWS_PER_GANG > self._table.segment.shape[1]:
             self._table = more_segments(self._table)
-        if self._work.used.size < len(self.asks.kinds):
+        if len(self._work.twin) < len(self.asks.kinds):
             self._work = work_for(self._table, 2 * len(self.asks.kinds))
 
-    def _batch(self, rows: Sequence[Row], modes: Sequence[int]) -> Batch:
-        kinds = self.asks.kinds
-        counts = np.array([kinds[row.kind].pods for row in rows], np.int64)
-        first = np.concatenate(([0], np.cumsum(counts)))
-        node, bits = np.zeros(first[-1], np.int64), np.zeros(first[-1], np.int64)
-        for at, row in enumerate(rows):
-            if row.nodes.size:
-                node[first[at] : first[at + 1]], bits[first[at] : first[at + 1]] = row.nodes, row.bits
-        values = [(r.kind, r.length, r.declared, r.start, r.end, r.sure, r.firm) for r in rows]
-        kind, length, declared, start, end, sure, firm = np.array(values, np.int64).reshape(len(rows), 7).T.copy()
-        mode, floor = np.array(modes, np.int64), np.full(len(rows), self.now, np.int64)
-        return Batch(kind, mode, length, declared, floor, start, end, sure, firm, first, node, bits)
-
-
-def _sizes(request: Request, pods: Sequence[Pod]) -> tuple[int, ...]:
-    """How many of the pods are of each role."""
-    roles = [pod.role for pod in pods]
-    return tuple(roles.count(number) for number in range(len(request.roles)))
+    def _treat(self, batch: Batch) -> None:
+        done = 0
+        while done < len(batch.gang):
+            done = plan(self._table, self.asks.arrays(), batch, self._work, done)
+            if done < len(batch.gang):
+                self._table = more_segments(self._table)

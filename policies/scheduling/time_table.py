@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from policies.scheduling.kernels_room import Work
-from policies.scheduling.kernels_time import Ints, Table
+from policies.scheduling.kernels_asks import Work
+from policies.scheduling.kernels_time import AMOUNTS, DEVICES, FREE, Ints, Table
 from policies.scheduling.model import WHOLE
 from policies.scheduling.nodes import Nodes
 
@@ -13,73 +13,54 @@ TWINS = 64  # searches that are remembered of each kind
 
 def empty_table(nodes: Nodes, columns: int, now: int, step: int, horizon: int) -> Table:
     """Nodes on which everything is free from `now` on. Slots of `step` seconds cover `horizon` and begin on its
-    multiples."""
+    multiples. `columns`: amounts that are counted by node; those that nodes do not tell are one each."""
     size, devices = len(nodes.names), max(1, nodes.free_gpu.shape[1])
     slots = horizon // step + 1
-    there = np.arange(devices) < nodes.gpus[:, None]
-    amount = np.ones((2, size, SEGMENTS, columns), np.int64)
-    amount[:, :, 0, : 2 + len(nodes.profiles)] = np.column_stack([nodes.cpu, nodes.memory, nodes.slices])
-    device = np.zeros((2, size, SEGMENTS, devices), np.int64)
-    device[:, :, 0] = np.where(there, WHOLE, -1)
-    time = np.zeros((size, SEGMENTS), np.int64)
-    time[:, 0] = now
+    free = np.ones((size, columns + devices), np.int64)
+    free[:, : 2 + len(nodes.profiles)] = np.column_stack([nodes.cpu, nodes.memory, nodes.slices])
+    free[:, columns:] = np.where(np.arange(devices) < nodes.gpus[:, None], WHOLE, -1)
+    segment = np.zeros((size, SEGMENTS, FREE + 2 * free.shape[1]), np.int64)
     level = np.where(nodes.gpus > 0, 1 + nodes.gpus, 0)
-    domain, offset, first, member = _domains(nodes)
+    segment[:, 0] = np.column_stack([np.full(size, now), np.zeros(size, np.int64), level, free, free])
+    domain, rows, span, member = _domains(nodes)
     passed = (level[member][:, None] >= np.arange(devices + 2)).astype(np.int32)
-    count = np.add.reduceat(passed, first[:-1], axis=0) if size else np.zeros((1, devices + 2), np.int32)
+    count = np.add.reduceat(passed, span[:, 0], axis=0) if size else np.zeros((1, devices + 2), np.int32)
     return Table(
-        time=time,
+        segment=segment,
         size=np.ones(size, np.int64),
-        amount=amount,
-        device=device,
-        owner=np.zeros((size, SEGMENTS), np.int64),
+        head=np.array([now, now // step * step, step, 1, columns, devices, *rows], np.int64),
         most=np.repeat(level.astype(np.int8)[None, :], slots, axis=0),
         count=np.repeat(count[:, :, None], slots, axis=2).astype(np.int32),
         domain=domain,
-        offset=offset,
-        first=first,
+        span=span,
         member=member,
-        unit=np.eye(columns, dtype=np.int64),
-        clock=np.array([now, now // step * step, step, 1], np.int64),
     )
 
 
 def more_segments(table: Table) -> Table:
     """The same with twice the segments for each node."""
-    extra = table.time.shape[1]
-    return table._replace(
-        time=np.pad(table.time, ((0, 0), (0, extra))),
-        amount=np.pad(table.amount, ((0, 0), (0, 0), (0, extra), (0, 0))),
-        device=np.pad(table.device, ((0, 0), (0, 0), (0, extra), (0, 0))),
-        owner=np.pad(table.owner, ((0, 0), (0, extra))),
-    )
+    return table._replace(segment=np.pad(table.segment, ((0, 0), (0, table.segment.shape[1]), (0, 0))))
 
 
 def more_amounts(table: Table, columns: int) -> Table:
     """The same with further amounts, of which every node has one."""
-    extra = columns - table.amount.shape[3]
-    amount = np.pad(table.amount, ((0, 0), (0, 0), (0, 0), (0, extra)), constant_values=1)
-    return table._replace(amount=amount, unit=np.eye(columns, dtype=np.int64))
+    before, devices = int(table.head[AMOUNTS]), int(table.head[DEVICES])
+    ends = (FREE + before, FREE + 2 * before + devices)  # of the amounts of either layer
+    segment = np.insert(table.segment, np.repeat(ends, columns - before), 1, axis=2)
+    head = table.head.copy()
+    head[AMOUNTS] = columns
+    return table._replace(segment=segment, head=head)
 
 
 def work_for(table: Table, kinds: int) -> Work:
     """Scratch for a search among so many kinds; it remembers none yet."""
-    size = table.size.size
-    return Work(
-        cap=np.zeros(size, np.int64),
-        room=np.zeros(size, np.int64),
-        nodes=np.zeros(size, np.int64),
-        soon=np.zeros(size, np.int64),
-        amount=np.zeros(table.amount.shape[3], np.int64),
-        device=np.zeros(table.device.shape[3], np.int64),
-        used=np.zeros(kinds, np.int64),
-        lengths=np.zeros((kinds, TWINS), np.int64),
-        starts=np.zeros((kinds, TWINS), np.int64),
-    )
+    node = np.zeros((table.size.size, 4), np.int64)
+    low = np.zeros(int(table.head[AMOUNTS] + table.head[DEVICES]), np.int64)
+    return Work(node, low, np.zeros((kinds, 1 + TWINS, 2), np.int64))
 
 
-def _domains(nodes: Nodes) -> tuple[Ints, Ints, Ints, Ints]:
-    """Domains of all levels numbered through, 0 being all nodes: each node's, each level's first, and their nodes."""
+def _domains(nodes: Nodes) -> tuple[Ints, list[int], Ints, Ints]:
+    """Domains of all levels numbered through, 0 being all nodes: each node's, each row's first, and their nodes."""
     size = len(nodes.names)
     rows, offset = [np.zeros(size, np.int64)], [0, 1]
     for level in nodes.domains:
@@ -89,5 +70,7 @@ def _domains(nodes: Nodes) -> tuple[Ints, Ints, Ints, Ints]:
     row, node = np.nonzero(domain >= 0)
     numbers = domain[row, node]
     order = np.argsort(numbers, kind="stable")
-    first = np.searchsorted(numbers[order], np.arange(offset[-1] + 1))
-    return domain, np.array(offset, np.int64), first.astype(np.int64), node[order].astype(np.int64)
+    edges = np.searchsorted(numbers[order], np.arange(offset[-1] + 1))
+    inside = np.searchsorted(offset, np.arange(offset[-1]), "right") - 1
+    span = np.column_stack([edges[:-1], edges[1:], inside]).astype(np.int64)
+    return domain, offset, span, node[order].astype(np.int64)
