@@ -45,7 +45,7 @@ class Slices:
         self.own = {number: [row for row in units[number].parts if row in self.at] for number in sorted(numbers)}
         self.rank = {number: place for place, number in enumerate(prices)}  # of equals the first goes first
         self.gone: list[int] = []
-        self.options: dict[int, tuple[int, list[int]] | None] = {}  # by domain, where it is up to date
+        self.options: dict[int, tuple[int, tuple[int, list[int]] | None]] = {}  # by domain: pods of the slice, and how
 
     def run(self) -> list[int] | None:
         """Units in an order in which each is permitted; None if none were found that are enough."""
@@ -80,20 +80,21 @@ class Slices:
             self._free(number)
 
     def _option(self, domain: int) -> tuple[int, list[int]] | None:
-        if domain not in self.options:
-            self.options[domain] = self._cheapest(domain)
-        return self.options[domain]
-
-    def _cheapest(self, domain: int) -> tuple[int, list[int]] | None:
         """The units that go for one more slice in a domain, or for the rest of the last one, and their price."""
         slices, rest = divmod(self.field.need, self.field.size)
         size = self.field.size if self.field.whole < slices or not rest else rest
+        known = self.options.get(domain)
+        if known is None or known[0] != size:
+            known = self.options[domain] = (size, self._cheapest(domain, size))
+        return known[1]
+
+    def _cheapest(self, domain: int, size: int) -> tuple[int, list[int]] | None:
         total = self.field.totals.get(domain, 0)
         need = total // self.field.size * self.field.size + size
         rows = self.rows[domain]
         at = {row: self.at[row] for row in rows if self.at.get(row)}
         left = {row: self._left(row) for row in at}
-        if total + sum(left.values()) < need:
+        if not total < need <= total + sum(left.values()):
             return None
         plain = Field(self.field.shape, need, self.field.spread, {row: self.field.at[row] for row in rows}, (0, ()))
         prices = self._prices(domain, at, left)
