@@ -34,7 +34,8 @@ def may_reclaim(
     """By what right a gang of `beneficiary` that asks `demand` may displace one of `victim` that uses `given`, or None.
 
     Both count where the two queues' paths part and below. By guarantee: with the gang the beneficiary is still within
-    its guarantee, and the victim is above its own, of which nothing that it never lends is taken. By fair share:
+    its guarantee, and of something that this guarantees the victim uses more than its own; nothing that it never lends
+    is taken, nor a gang that is within its guarantee. By fair share:
     with the gang the beneficiary is above its fair share of nothing, the victim is above its own and stays at or above
     its guarantee, and afterwards it is still at least as saturated as the beneficiary. `given`: `demand` if None.
 
@@ -48,7 +49,8 @@ def may_reclaim(
         return None
     given = demand if given is None else given
     useful = [name for name, amount in demand.items() if amount > 0 and given.get(name, 0) > 0]
-    if _within(quotas, mine, demand) and _lends(quotas, theirs, useful, given):
+    claimed = [name for name in useful if quotas.guarantee(mine[-1], name)]
+    if _within(quotas, mine, demand) and _lends(quotas, theirs, claimed, given):
         return Claims.GUARANTEE
     if _below(shares, mine, demand) and _exceeds(shares, theirs, useful, given):
         freed = {name: -amount for name, amount in given.items()}
@@ -64,21 +66,30 @@ def apart(quotas: Quotas, queue: str, other: str) -> list[str]:
     return [tree.names[row] for row in reversed(tree.path[tree.index[queue]]) if row not in common]
 
 
-def _within(quotas: Quotas, names: list[str], demand: Mapping[str, int]) -> bool:
-    """With the demand none exceeds its guarantee, and the topmost, for which others see it, guarantees some of it."""
+def _within(quotas: Quotas, names: list[str], gang: Mapping[str, int], *, runs: bool = False) -> bool:
+    """With the gang none exceeds its guarantee, and the topmost, for which others see it, guarantees some of it.
+
+    `runs`: the gang is counted as used already.
+    """
     named = False
     for name in names:
-        guaranteed = [each for each in demand if demand[each] > 0 and quotas.guarantee(name, each)]
-        if any(quotas.used(name, each) + demand[each] > quotas.guarantee(name, each) for each in guaranteed):
+        guaranteed = [each for each in gang if gang[each] > 0 and quotas.guarantee(name, each)]
+        more = {each: 0 if runs else gang[each] for each in guaranteed}
+        if any(quotas.used(name, each) + more[each] > quotas.guarantee(name, each) for each in guaranteed):
             return False
         named = bool(guaranteed)
     return named
 
 
-def _lends(quotas: Quotas, names: list[str], useful: list[str], given: Mapping[str, int]) -> bool:
-    """Of something useful all use more than their guarantee, and none loses of what it never lends."""
-    lent = any(all(quotas.used(name, each) > quotas.guarantee(name, each) for name in names) for each in useful)
-    return lent and all(
+def _lends(quotas: Quotas, names: list[str], claimed: list[str], given: Mapping[str, int]) -> bool:
+    """Of something claimed all use more than their guarantee, and none loses of what it never lends.
+
+    A gang that is itself within the guarantees of its queue is safe: it could be claimed back at once.
+    """
+    lent = any(all(quotas.used(name, each) > quotas.guarantee(name, each) for name in names) for each in claimed)
+    if not lent or _within(quotas, names, given, runs=True):
+        return False
+    return all(
         quotas.used(name, each) - amount >= quotas.kept(name, each)
         for name in names
         for each, amount in given.items()

@@ -1,7 +1,7 @@
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.scheduling.fair_share import FairShares
@@ -49,6 +49,21 @@ def test_a_queue_below_its_fair_share_takes_only_while_the_victim_stays_as_satur
     assert may_reclaim(made, "a", "b", {"cpu": 1}) is None
 
 
+@pytest.mark.parametrize("theirs", [queue("b", gpu=Quota(1)), queue("b", cpu=Quota(1))])
+def test_a_gang_within_its_guarantee_is_not_claimed_for_what_it_uses_beside(theirs: QueueRules) -> None:
+    quotas = Quotas([queue("a", gpu=Quota(1)), theirs], {"cpu": 1, "gpu": 1})
+    both = {"cpu": 1, "gpu": 1}
+    quotas.add("b", both)
+    assert may_reclaim(FairShares(quotas, {"a": both, "b": both}), "a", "b", both) is None
+
+
+def test_a_guarantee_of_one_resource_claims_nothing_of_another() -> None:
+    quotas = Quotas([queue("a", cpu=Quota(4)), queue("b", weight=9)], {"cpu": 8, "gpu": 4})
+    quotas.add("b", {"cpu": 4, "gpu": 4})
+    made = FairShares(quotas, {"a": {"cpu": 1, "gpu": 4}, "b": {"cpu": 4, "gpu": 4}})
+    assert may_reclaim(made, "a", "b", {"cpu": 1, "gpu": 4}, {"gpu": 4}) is None
+
+
 def test_by_fair_share_nothing_is_taken_of_a_guarantee() -> None:
     rules = [queue("a", weight=0, cpu=Quota(guarantee=6)), queue("b"), queue("c")]
     made = shares(rules, {"a": 12}, {"a": 12, "b": 12, "c": 12})
@@ -79,11 +94,13 @@ def test_an_organisation_within_its_guarantee_gives_only_to_its_own_teams(victim
     assert may_reclaim(made, "v", "u", {"cpu": 2}) is None
 
 
+MANY = 300
 AMOUNT = st.fixed_dictionaries({"cpu": st.integers(0, 6), "gpu": st.integers(0, 6)})
 RULES = st.tuples(st.integers(0, 8), st.integers(0, 8), st.booleans(), st.sampled_from([0.0, 1.0, 2.0]))
 NAMES = {"o": None, "p": None, "t": "o", "u": "o"}
 
 
+@settings(max_examples=MANY)
 @given(
     st.fixed_dictionaries(dict.fromkeys(NAMES, RULES)),
     st.fixed_dictionaries(dict.fromkeys(("p", "t", "u"), st.lists(AMOUNT, max_size=4))),
