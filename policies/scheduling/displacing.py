@@ -90,6 +90,7 @@ class _Rights:
 
     def __init__(self, displacing: Displacing, request: Request, asks: Mapping[str, int]) -> None:
         self._all, self._request, self._asks = displacing, request, asks
+        self._known: dict[object, Claims | None] = {}
 
     def may(self, victim: Running, gone: Sequence[Going]) -> bool:
         """Together with those of its queue that go already."""
@@ -116,7 +117,11 @@ class _Rights:
         for gang, pods in (*gone, (victim, victim.pods)):
             if gang.request.queue == queue:
                 _add(given, queue, takes(gang.request, pods))
-        return may_reclaim(self._all.shares(), self._request.queue, queue, self._asks, given[queue])
+        key = (queue, tuple(sorted(given[queue].items())))
+        if key not in self._known:
+            shares = self._all.shares()
+            self._known[key] = may_reclaim(shares, self._request.queue, queue, self._asks, given[queue])
+        return self._known[key]
 
 
 def _add(amounts: dict[str, dict[str, int]], queue: str, more: Mapping[str, int]) -> None:

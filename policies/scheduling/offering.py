@@ -1,5 +1,7 @@
 """Whether a gang can start now, and where: with room, within quotas, and without delaying what others were promised."""
 
+import math
+
 import numpy as np
 
 from policies.scheduling.demands import demand
@@ -25,6 +27,7 @@ class Offering:
         self.nodes = world.nodes
         self.fixed: dict[str, Promise] = {}
         self.seated: set[str] = set()
+        self._refused: dict[object, float] = {}  # kind of gang -> the shortest that would have delayed a promise
 
     def try_now(self, request: Request) -> tuple[Pod, ...] | Refusal:
         """Its places, taken, or why it has none now."""
@@ -50,7 +53,7 @@ class Offering:
             return True
 
         if all(role.fewest == role.count for role in request.roles):
-            return self._place(request, None)
+            return self._rigid(request, pinned is not None)
         sizes = largest_sizes(request, fits)
         if sizes is None:
             assert refusal is not None, "a size that does not fit was refused"
@@ -60,6 +63,17 @@ class Offering:
     def awaits(self, identity: str) -> Refusal:
         """It waits for those that were told to go for it."""
         return Refusal(identity, Cause.EVICTING, behind=min(self.world.freeing[identity].victims))
+
+    def _rigid(self, request: Request, pinned: bool) -> tuple[Pod, ...] | Refusal:
+        """As `_place`, and within a round no longer twin of one that would delay a promise is tried again."""
+        key, seconds = (request.roles, request.near, request.apart, request.reservation), length(request)
+        endless = math.inf if seconds is None else seconds
+        if not pinned and key in self._refused and self._refused[key] <= endless:
+            return Refusal(request.id, Cause.PROMISED)
+        found = self._place(request, None)
+        if isinstance(found, Refusal) and found.cause is Cause.PROMISED:
+            self._refused[key] = min(endless, self._refused.get(key, math.inf))
+        return found
 
     def _place(self, request: Request, sizes: tuple[int, ...] | None) -> tuple[Pod, ...] | Refusal:
         """Where the score says, if that delays no promise; else where it delays none; else where it was planned."""
@@ -75,8 +89,9 @@ class Offering:
             return found
         placer.undo(request, found)
         free = self.profile.free_now(request, seconds)
-        again = placer.place(request, allowed=free if allowed is None else free & allowed, sizes=sizes)
-        if not isinstance(again, Refusal):
+        free = free if allowed is None else free & allowed
+        again = placer.place(request, allowed=free, sizes=sizes) if free.any() else None
+        if again is not None and not isinstance(again, Refusal):
             if self.profile.may_start(request, again, seconds):
                 return again
             placer.undo(request, again)
