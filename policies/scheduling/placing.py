@@ -9,7 +9,7 @@ from policies.scheduling.masks import Mask
 from policies.scheduling.model import Pod, Refusal, Request, Shape
 from policies.scheduling.nodes import Ints, Nodes
 from policies.scheduling.parts import Gang, gang
-from policies.scheduling.refusals import never, refusal
+from policies.scheduling.refusals import lacking, never, scattered
 from policies.scheduling.rows import ScoreRows
 from policies.scheduling.scores import Scoring
 from policies.scheduling.search import search
@@ -48,12 +48,11 @@ class Placer:
             return replace(known[1], request=request.id)
         wanted = gang(request, counts, self.nodes.topology)
         where = self._where(request, allowed)
-        found = self._find(wanted, where)
-        if isinstance(found, int):
-            refused = self._never(key, request.id, wanted) or refusal(self.nodes, request.id, wanted, where, found)
+        found = self._find(key, request.id, wanted, where)
+        if isinstance(found, Refusal):
             if allowed is None:
-                self._failed[key] = int(self.nodes.given[0]), refused
-            return refused
+                self._failed[key] = int(self.nodes.given[0]), found
+            return found
         if request.apart:
             self.nodes.mark(request.apart, [spot.node for spot in found])
         return self._pods(found)
@@ -72,18 +71,23 @@ class Placer:
         """Give back what `place` took."""
         self.nodes.give_all(request, pods)
 
-    def _find(self, wanted: Gang, where: Mask | None) -> list[Spot] | int:
-        """Its spots; or how many of its pods found a place."""
+    def _find(self, key: object, request: str, wanted: Gang, where: Mask | None) -> list[Spot] | Refusal:
+        """Its spots, their room taken; or why there are none. What counts rule out is not searched for."""
         self._rows.settle()
-        if wanted.missing:
-            return 0
-        trials = Trials(self._rows, wanted, where)
-        found = trials.run()
-        if found is None and len(wanted.parts) > 1:
-            found = search(self.nodes, wanted, where)
-            for spot in found or ():
-                self.nodes.take(spot.part.shape, spot.node, spot.devices)
-        return trials.most if found is None else found
+        trials, found = Trials(self._rows, wanted, where), None
+        if not wanted.missing:
+            found = trials.run()
+        if found is not None:
+            return found
+        refused = self._never(key, request, wanted) or lacking(self.nodes, request, wanted, where, trials.most)
+        if refused is not None:
+            return refused
+        found = search(self.nodes, wanted, where) if len(wanted.parts) > 1 else None
+        if found is None:
+            return scattered(self.nodes, request, wanted, where, trials.most)
+        for spot in found:
+            self.nodes.take(spot.part.shape, spot.node, spot.devices)
+        return found
 
     def _where(self, request: Request, allowed: Mask | None) -> Mask | None:
         others = self.nodes.words.get(request.apart) if request.apart else None

@@ -67,17 +67,23 @@ def never(nodes: Nodes, request: str, gang: Gang) -> Refusal | None:
     return None
 
 
-def refusal(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal:
-    """Why a gang that could be placed finds no place now on the nodes of `where`.
+def lacking(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal | None:
+    """Why a gang that could be placed cannot be now on the nodes of `where`; None if it may be, by counts.
 
-    `most`: how many of its pods had one at once.
+    `most`: how many of its pods had a place at once.
     """
     now = _View(nodes, True)
     if not _enough(now, gang, where):
         return _numbers(now, request, Cause.CAPACITY, gang, where, most)
     if gang.bound and (nearest := _nearest(now, gang, where)) is not None:
         return _at(now, request, Cause.TOPOLOGY, gang, where, nearest)
-    return _numbers(now, request, Cause.TOPOLOGY if gang.bound else Cause.CAPACITY, gang, where, most)
+    return None
+
+
+def scattered(nodes: Nodes, request: str, gang: Gang, where: Mask | None, most: int) -> Refusal:
+    """By counts there is room, and parts of the gang are in each other's way."""
+    cause = Cause.TOPOLOGY if gang.bound else Cause.CAPACITY
+    return _numbers(_View(nodes, True), request, cause, gang, where, most)
 
 
 def _too_large(nodes: Nodes, request: str, part: Part) -> Refusal:
@@ -99,38 +105,36 @@ def _enough(view: _View, gang: Gang, where: Mask | None) -> bool:
     return len(gang.parts) == 1 or _shortest(view, gang.parts, where) is None
 
 
-def _nearest(view: _View, gang: Gang, where: Mask | None) -> tuple[int, int] | None:
-    """Level and domain that come nearest to holding what must be close together; None if some domain does by counts."""
-    topology = view.nodes.topology
+def _nearest(view: _View, gang: Gang, where: Mask | None) -> tuple[int, tuple[Part, ...]] | None:
+    """A level, and parts that none of its domains can hold by counts; None if what must be close finds a domain."""
+    topology, level = view.nodes.topology, ALL if gang.required is None else gang.required
     rooms = [view.room(part, where) for part in gang.parts]
-    level = ALL if gang.required is None else gang.required
     able = [can_hold(topology, part, free, level) for part, free in zip(gang.parts, rooms, strict=True)]
     if np.all(able, 0).any():
         return None
     if gang.required is not None:
-        covered = [by_domain(topology, free, level) / part.count for part, free in zip(gang.parts, rooms, strict=True)]
-        return level, int(np.min(covered, 0).argmax())
-    part, free = next(
-        pair for pair, holds in zip(zip(gang.parts, rooms, strict=True), able, strict=True) if not holds.any()
-    )
-    inner = part.required if part.required is not None else part.slices
-    return (ALL, 0) if inner is None else (inner, int(by_domain(topology, free, inner).argmax()))
+        return gang.required, gang.parts
+    part = next(part for part, holds in zip(gang.parts, able, strict=True) if not holds.any())
+    inner = part.slices if part.required is None else part.required
+    return (ALL if inner is None else inner), (part,)
 
 
-def _at(view: _View, request: str, cause: Cause, gang: Gang, where: Mask | None, nearest: tuple[int, int]) -> Refusal:
-    """The numbers of the domain that came nearest."""
-    level, domain = nearest
-    topology = view.nodes.topology
+def _at(
+    view: _View, request: str, cause: Cause, gang: Gang, where: Mask | None, nearest: tuple[int, tuple[Part, ...]]
+) -> Refusal:
+    """The numbers of the domain that comes nearest to holding those parts; of whole slices, of all domains."""
+    topology, (level, parts) = view.nodes.topology, nearest
     if not topology.names[level]:
         return Refusal(request, cause, "pods", gang.pods, 0, 0, topology.levels[level])
-    if gang.required is None and level not in {part.required for part in gang.parts}:
-        return _sliced(view, request, cause, next(part for part in gang.parts if part.slices == level), where)
+    if gang.required is None and parts[0].required is None:
+        return _sliced(view, request, cause, parts[0], where)
+    covered = [by_domain(topology, view.room(part, where), level) / part.count for part in parts]
+    domain = int(np.min(covered, 0).argmax())
     everywhere = np.ones(len(view.nodes.names), np.bool_) if where is None else where
     there = inside(topology, level, domain, everywhere)
-    parts = gang.parts if gang.required is not None else tuple(p for p in gang.parts if p.required == level)
     close = Gang(parts, gang.required, gang.preferred, "")
-    free = min(sum(int(view.room(part, there).sum()) for part in parts), close.pods - 1)
-    return _numbers(view, request, cause, close, there, free, topology.names[level][domain])
+    most = min(sum(int(view.room(part, there).sum()) for part in parts), close.pods - 1)
+    return _numbers(view, request, cause, close, there, most, topology.names[level][domain])
 
 
 def _sliced(view: _View, request: str, cause: Cause, part: Part, where: Mask | None) -> Refusal:

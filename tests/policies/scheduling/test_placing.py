@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -12,6 +13,7 @@ from policies.scheduling.scores import Scoring, standard
 from tests.policies.scheduling.oracle import exists, faults
 
 LEVELS = ("zone", "rack")
+TIGHT = st.builds(Shape, cpu=st.integers(1, 5).map(lambda cores: cores * 1000))
 SHAPES = st.builds(
     Shape,
     cpu=st.sampled_from([0, 1000, 2000, 3000]),
@@ -64,3 +66,56 @@ def test_a_lone_gang_is_placed_rightly_whenever_there_is_a_place(cluster: list[N
         assert answer.needed > answer.free
     else:
         assert faults(cluster, request, answer, LEVELS) == []
+
+
+@pytest.mark.parametrize(
+    ("cores", "roles"),
+    [
+        ((8, 7, 3), ((1, 5), (2, 4), (1, 2))),
+        ((8, 8, 4), ((3, 4), (2, 3), (1, 2))),
+        ((6, 4), ((1, 4), (2, 3))),
+    ],
+)
+def test_parts_in_each_others_way_are_searched_a_place(
+    cores: tuple[int, ...], roles: tuple[tuple[int, int], ...]
+) -> None:
+    cluster = [Node(f"n{number}", each * 1000, 0) for number, each in enumerate(cores)]
+    asked = tuple(Role(f"r{cpu}", count, Shape(cpu=cpu * 1000)) for count, cpu in roles)
+    request = Request("gang", "queue", asked)
+    answer = placer(cluster).place(request)
+    assert not isinstance(answer, Refusal)
+    assert faults(cluster, request, answer, LEVELS) == []
+
+
+@settings(max_examples=150, derandomize=True)
+@given(
+    st.lists(st.integers(3, 9), min_size=2, max_size=4),
+    st.lists(st.tuples(st.integers(1, 2), TIGHT, st.booleans()), min_size=2, max_size=4),
+)
+def test_of_several_parts_none_is_missed_either(cores: list[int], asked: list[tuple[int, Shape, bool]]) -> None:
+    cluster = [Node(f"n{number}", each * 1000, 0) for number, each in enumerate(cores)]
+    roles = tuple(Role("r", count, shape, spread=spread) for count, shape, spread in asked)
+    request = Request("gang", "queue", roles)
+    answer = placer(cluster).place(request)
+    if isinstance(answer, Refusal):
+        assert not exists(cluster, request, LEVELS)
+    else:
+        assert faults(cluster, request, answer, LEVELS) == []
+
+
+@settings(max_examples=60, derandomize=True)
+@given(clusters(), st.lists(st.tuples(GANGS, st.booleans()), max_size=6))
+def test_what_is_undone_or_refused_leaves_everything_as_it_was(
+    cluster: list[Node], gangs: list[tuple[Request, bool]]
+) -> None:
+    made = placer(cluster)
+    for request, stays in gangs:
+        before = made.nodes.copy_free()
+        answer = made.place(request)
+        assert (made.nodes.free_cpu >= 0).all()
+        assert (made.nodes.free_gpu >= -1).all()
+        if not isinstance(answer, Refusal) and not stays:
+            made.undo(request, answer)
+        if isinstance(answer, Refusal) or not stays:
+            assert (made.nodes.free_cpu == before.cpu).all()
+            assert (made.nodes.free_gpu == before.gpu).all()
