@@ -21,6 +21,7 @@ from policies.scheduling.kernels_asks import (
 from policies.scheduling.kernels_room import capacity, change, give, has, inside, place, take
 from policies.scheduling.kernels_seek import seek
 from policies.scheduling.kernels_time import (
+    ANY,
     ENDLESS,
     FREE,
     FULLEST,
@@ -211,7 +212,7 @@ def _vacant(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> 
     for pod in range(first, batch.gang[gang, PODS_TO]):
         role, node, bits = batch.role[pod], batch.node[pod], batch.bits[pod]
         free = free and kinds.masks[kinds.role[role, MASK], node]
-        free = free and lowest(table, PLANNED, node, start, end, owner, work.low)
+        free = free and lowest(table, PLANNED, node, start, end, owner, ANY, work.low)
         free = free and has(table, kinds, work, role, bits) and (word < 0 or work.low[word] >= 1)
         if free:
             change(table, kinds, PLANNED, role, node, bits, start, end, LESS)

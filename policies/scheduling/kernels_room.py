@@ -28,6 +28,7 @@ from policies.scheduling.kernels_asks import (
 )
 from policies.scheduling.kernels_time import (
     AMOUNTS,
+    ANY,
     DEVICES,
     FIRST,
     FREE,
@@ -54,7 +55,8 @@ from policies.scheduling.kernels_time import (
 @inner
 def capacity(table: Table, kinds: Kinds, work: Work, kind: int, role: int, node: int, start: int, end: int) -> int:
     """How many pods of the role the node holds all that time, at most all of them; leaves in `work` what is free."""
-    if end <= start or not lowest(table, PLANNED, node, start, end, kinds.kind[kind, OWNED], work.low):
+    level = ANY if kinds.kind[kind, OWNED] else gate(kinds, role)
+    if end <= start or not lowest(table, PLANNED, node, start, end, kinds.kind[kind, OWNED], level, work.low):
         return 0
     if kinds.kind[kind, WORD] >= 0 and work.low[kinds.kind[kind, WORD]] < 1:
         return 0
@@ -63,10 +65,11 @@ def capacity(table: Table, kinds: Kinds, work: Work, kind: int, role: int, node:
         if kinds.role[role, ASKS + column] > 0:
             found = min(found, work.low[column] // kinds.role[role, ASKS + column])
     if kinds.role[role, GPUS]:
-        parts = 0
-        for device in range(table.head[AMOUNTS], work.low.size):
-            if work.low[device] > 0:
-                parts += work.low[device] // kinds.role[role, SHARE]
+        parts = _whole(table, work)
+        if kinds.role[role, SHARE] < WHOLE:
+            parts = 0
+            for device in range(table.head[AMOUNTS], work.low.size):
+                parts += max(0, work.low[device]) // kinds.role[role, SHARE]
         found = min(found, parts // kinds.role[role, GPUS])
     return max(found, 0)
 
@@ -90,7 +93,7 @@ def place(
             undo(table, kinds, kind, at, start, end, nodes, bits)
             return 0
         for pod in range(at, at + kinds.role[role, PODS]):
-            lowest(table, PLANNED, nodes[pod], start, end, kinds.kind[kind, OWNED], work.low)
+            lowest(table, PLANNED, nodes[pod], start, end, kinds.kind[kind, OWNED], ANY, work.low)
             bits[pod] = _devices(table, kinds, work, role)
             if not take(table, kinds, work, role, nodes[pod], bits[pod], start, end, kinds.kind[kind, OWNED]):
                 answer = 1
@@ -103,7 +106,7 @@ def take(
     table: Table, kinds: Kinds, work: Work, role: int, node: int, bits: int, start: int, end: int, owner: int
 ) -> bool:
     """Hold one pod's place in both layers. Whether layer 1 had room for it."""
-    lowest(table, SURE, node, start, end, owner, work.low)
+    lowest(table, SURE, node, start, end, owner, ANY, work.low)
     sure = has(table, kinds, work, role, bits)
     change(table, kinds, PLANNED, role, node, bits, start, end, LESS)
     change(table, kinds, SURE, role, node, bits, start, end, LESS)

@@ -38,6 +38,8 @@ from policies.scheduling.kernels_time import (
     locate,
 )
 
+PATIENCE = 3  # slots that turn out to be too full before a look at all nodes, which costs as much as some of them
+
 
 @inner
 def seek(
@@ -53,7 +55,7 @@ def seek(
     origin, step, slots = table.head[ORIGIN], table.head[STEP], table.most.shape[0]
     blind = kinds.kind[kind, OWNED] > 0 or gate(kinds, kinds.kind[kind, BEGIN]) == 0  # the grid tells nothing
     for domain in range(table.head[ROWS + row], table.head[ROWS + row + 1]):
-        now, edge = start, last
+        now, edge, failed = start, last, 0
         while now <= last:
             if not blind:
                 final = min(slots - 1, (last - origin) // step)
@@ -66,8 +68,8 @@ def seek(
             if found < NEVER:
                 best, where, last = found, domain, found - 1
                 break
-            now = edge + 1
-            if not blind:
+            now, failed = edge + 1, failed + 1
+            if not blind and failed % PATIENCE == 0:
                 now = _bound(table, kinds, work, kind, length, domain, now, last)
     return best, where
 

@@ -18,6 +18,7 @@ NEVER = 2**62
 # Constants that are passed on are numpy's: for each plain one everything that it is passed to would be compiled again.
 ENDLESS = np.int64(NEVER)
 PLANNED, SURE = np.int64(0), np.int64(1)  # layers
+ANY = np.int64(0)  # level
 WHOLE = 1000
 NOW, ORIGIN, STEP, FULLEST, AMOUNTS, DEVICES, ROWS = range(7)  # of `head`; from ROWS on the first domain of each row
 # Of a segment; from FREE on amounts and devices of layer 0, then those of layer 1.
@@ -160,20 +161,20 @@ def forget(table: Table, now: int) -> None:
 
 
 @inner
-def lowest(table: Table, layer: int, node: int, start: int, end: int, owner: int, low: Ints) -> bool:
+def lowest(table: Table, layer: int, node: int, start: int, end: int, owner: int, level: int, low: Ints) -> bool:
     """Least free of each amount and device from `start` until `end`, written into `low`.
 
-    False if the node is not the owner's all that time.
+    False if the node is not the owner's all that time, or not at that level at least.
     """
     segment, size = locate(table, node, start), table.size[node]
-    if table.segment[node, segment, OWNER] != owner:
+    if table.segment[node, segment, OWNER] != owner or table.segment[node, segment, LEVEL] < level:
         return False
     base = FREE + layer * low.size
     for column in range(low.size):
         low[column] = table.segment[node, segment, base + column]
     segment += 1
     while segment < size and table.segment[node, segment, TIME] < end:
-        if table.segment[node, segment, OWNER] != owner:
+        if table.segment[node, segment, OWNER] != owner or table.segment[node, segment, LEVEL] < level:
             return False
         for column in range(low.size):
             low[column] = min(low[column], table.segment[node, segment, base + column])

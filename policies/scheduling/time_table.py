@@ -8,7 +8,7 @@ from policies.scheduling.model import WHOLE
 from policies.scheduling.nodes import Nodes
 
 SEGMENTS = 32  # of each node at first
-TWINS = 64  # searches that are remembered of each kind
+TWINS = 512  # searches that are remembered of each kind
 
 
 def empty_table(nodes: Nodes, columns: int, now: int, step: int, horizon: int) -> Table:
