@@ -1,6 +1,6 @@
 """What gangs ask, as the compiled search by time reads it."""
 
-from typing import NamedTuple
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,7 @@ from policies.scheduling.kernels_time import NEVER, WHOLE, Ints, inner
 BEGIN, END, OWNED, WORD, OUTER, CLOSER, PLAIN = range(7)  # of a kind
 PODS, GPUS, SHARE, MASK, SPREAD, REQUIRED, PREFERRED, SLICE, SLICED, ASKS = range(10)  # of a role
 CAP, ROOM, LIST, SOON = range(4)  # of `node`
-LESS, MORE = np.int64(-1), np.int64(1)
+LESS, NONE, MORE = cast(int, np.int64(-1)), cast(int, np.int64(0)), cast(int, np.int64(1))
 
 
 class Kinds(NamedTuple):

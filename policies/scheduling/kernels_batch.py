@@ -81,7 +81,7 @@ def plan(table: Table, kinds: Kinds, batch: Batch, work: Work, begin: int) -> in
                 _again(table, kinds, batch, work, gang)
         elif mode == AGAIN:
             batch.gang[gang, START] = NEVER
-    return batch.gang.shape[0]
+    return int(batch.gang.shape[0])
 
 
 @entry
@@ -221,7 +221,7 @@ def _vacant(table: Table, kinds: Kinds, batch: Batch, work: Work, gang: int) -> 
         change(table, kinds, PLANNED, batch.role[pod], batch.node[pod], batch.bits[pod], start, end, MORE)
         join(table, batch.node[pod], start)
         join(table, batch.node[pod], end)
-    return free
+    return bool(free)
 
 
 @inner

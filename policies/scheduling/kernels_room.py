@@ -1,7 +1,5 @@
 """Which nodes hold a gang through a stretch of time, as compiled code: capacity, choice of nodes, and taking them."""
 
-import numpy as np
-
 from policies.scheduling.kernels_asks import (
     ASKS,
     BEGIN,
@@ -12,6 +10,7 @@ from policies.scheduling.kernels_asks import (
     LIST,
     MASK,
     MORE,
+    NONE,
     OWNED,
     PODS,
     PREFERRED,
@@ -86,7 +85,7 @@ def place(
     table: Table, kinds: Kinds, work: Work, kind: int, domain: int, start: int, end: int, nodes: Ints, bits: Ints
 ) -> int:
     """Take places for all roles in the domain. 0: there are none, and nothing is taken; 2: they are sure; 1: not."""
-    at, answer = np.int64(0), 2
+    at, answer = NONE, 2
     for role in range(kinds.kind[kind, BEGIN], kinds.kind[kind, END]):
         picked = _choose(table, kinds, work, kind, role, domain, start, end, nodes[at:])
         if not picked:

@@ -131,16 +131,16 @@ def _slot(table: Table, kinds: Kinds, kind: int, domain: int, first: int, last: 
 
 @inner
 def _enough(table: Table, kinds: Kinds, kind: int, domain: int, slot: int) -> bool:
-    top = table.count.shape[1]
+    top = table.counts.shape[1]
     for role in range(kinds.kind[kind, BEGIN], kinds.kind[kind, END]):
         level, gpus, pods = gate(kinds, role), kinds.role[role, GPUS], kinds.role[role, PODS]
         if level == 1:
-            if table.count[domain, 1, slot] < (pods if kinds.role[role, SPREAD] else 1):
+            if table.counts[domain, 1, slot] < (pods if kinds.role[role, SPREAD] else 1):
                 return False
         elif level > 1:
             have = 0
             while level < top and have < pods:
-                have += table.count[domain, level, slot]
+                have += table.counts[domain, level, slot]
                 level = top if kinds.role[role, SPREAD] else level + gpus
             if have < pods:
                 return False
@@ -162,7 +162,7 @@ def _in_slot(
 ) -> int:
     """The exact search, over the moments from `start` until `edge` at which something begins on a node that counts."""
     role, plain = kinds.kind[kind, BEGIN], kinds.kind[kind, PLAIN]
-    found = _gather(table, kinds, work, kind, domain, start)
+    found = _gather(table, kinds, work, kind, length, domain, start)
     now = start
     while now <= edge:
         end, total, following = over(kinds, kind, now, length), 0, ENDLESS
@@ -183,20 +183,25 @@ def _in_slot(
                 return now
         now = following
         if not plain and now <= edge:
-            found = _gather(table, kinds, work, kind, domain, now)
+            found = _gather(table, kinds, work, kind, length, domain, now)
     return NEVER
 
 
 @inner
-def _gather(table: Table, kinds: Kinds, work: Work, kind: int, domain: int, start: int) -> int:
+def _gather(table: Table, kinds: Kinds, work: Work, kind: int, length: int, domain: int, start: int) -> int:
     """List the nodes that may matter to a start in the slot of `start`; several roles may each need others."""
     role, found = kinds.kind[kind, BEGIN], 0
     slot = (start - table.head[ORIGIN]) // table.head[STEP]
     level = 0 if kinds.kind[kind, OWNED] else gate(kinds, role)
+    # A start in this slot reaches into these, so a node that is full in one of them need not be looked at closely.
+    width, slots = min(length, ENDLESS - table.head[STEP]), table.most.shape[0]
+    width = min((width + table.head[STEP] - 1) // table.head[STEP], slots)
+    middle, far = min(slot + width // 2, slots - 1), min(slot + width - 1, slots - 1)
     for row in range(table.span[domain, FIRST], table.span[domain, LAST]):
         node = table.member[row]
         fit = kinds.masks[kinds.role[role, MASK], node]
-        if (fit and table.most[slot, node] >= level) or not kinds.kind[kind, PLAIN]:
+        free = table.most[slot, node] >= level and table.most[middle, node] >= level and table.most[far, node] >= level
+        if (fit and free) or not kinds.kind[kind, PLAIN]:
             work.node[found, LIST] = node
             work.node[node, CAP] = -1 if fit else 0
             work.node[node, SOON] = _next(table, node, start)

@@ -7,7 +7,8 @@ The grid tells per slot how many whole GPUs a node has free at best. It errs upw
 Few arrays with many columns, and no wrappers where only compiled code calls: both keep compiling short.
 """
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numba import njit
@@ -16,18 +17,33 @@ from numpy.typing import NDArray
 Ints = NDArray[np.int64]
 NEVER = 2**62
 # Constants that are passed on are numpy's: for each plain one everything that it is passed to would be compiled again.
-ENDLESS = np.int64(NEVER)
-PLANNED, SURE = np.int64(0), np.int64(1)  # layers
-ANY = np.int64(0)  # level
+ENDLESS = cast(int, np.int64(NEVER))
+PLANNED, SURE = cast(int, np.int64(0)), cast(int, np.int64(1))  # layers
+ANY = cast(int, np.int64(0))  # level
 WHOLE = 1000
 NOW, ORIGIN, STEP, FULLEST, AMOUNTS, DEVICES, ROWS = range(7)  # of `head`; from ROWS on the first domain of each row
 # Of a segment; from FREE on amounts and devices of layer 0, then those of layer 1.
 TIME, OWNER, LEVEL, FREE = range(4)
 FIRST, LAST, ROW = range(3)  # of `span`
 
-# Compiled code here makes no arrays, so that none need be counted.
-entry = njit(cache=True, _nrt=False, error_model="numpy")
-inner = njit(cache=True, _nrt=False, error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def entry(function: Function) -> Function:
+    """Compile what Python calls."""
+    return _compiled(function, {})
+
+
+def inner(function: Function) -> Function:
+    """Compile what only compiled code calls."""
+    return _compiled(function, {"no_cpython_wrapper": True, "no_cfunc_wrapper": True})
+
+
+def _compiled(function: Function, options: dict[str, Any]) -> Function:
+    """Compiled code here makes no arrays, so that none need be counted. What is kept of it on disk is taken again as
+    long as the text of its own file is the same, whatever became of the functions in other files that it calls."""
+    options = {"cache": True, "_nrt": False, "error_model": "numpy", **options}
+    return cast(Function, njit(**options)(function))
 
 
 class Table(NamedTuple):
@@ -41,7 +57,7 @@ class Table(NamedTuple):
     size: Ints  # [N] segments in use
     head: Ints
     most: NDArray[np.int8]  # [S, N] level
-    count: NDArray[np.int32]  # [D, levels, S] nodes of that level or more
+    counts: NDArray[np.int32]  # [D, levels, S] nodes of that level or more
     domain: Ints  # [1 + L, N]
     span: Ints  # [D, 3] where its nodes are in `member`, and its row
     member: Ints
@@ -147,10 +163,10 @@ def forget(table: Table, now: int) -> None:
     for slot in range(slots):
         for node in range(table.size.size):
             table.most[slot, node] = table.most[slot + gone, node] if slot < kept else 0
-    for domain in range(table.count.shape[0]):
-        for level in range(1, table.count.shape[1]):
+    for domain in range(table.counts.shape[0]):
+        for level in range(1, table.counts.shape[1]):
             for slot in range(slots):
-                table.count[domain, level, slot] = table.count[domain, level, slot + gone] if slot < kept else 0
+                table.counts[domain, level, slot] = table.counts[domain, level, slot + gone] if slot < kept else 0
     for node in range(table.size.size):
         past = locate(table, node, now)
         for segment in range(past, table.size[node]):
@@ -212,4 +228,4 @@ def _show(table: Table, node: int, slot: int, level: int) -> None:
         domain = table.domain[row, node]
         if domain >= 0:
             for passed in range(min(before, level) + 1, max(before, level) + 1):
-                table.count[domain, passed, slot] += step
+                table.counts[domain, passed, slot] += step

@@ -10,7 +10,8 @@ from enum import StrEnum
 
 from policies.scheduling.kernels_batch import AGAIN, EARLIER, SEEK
 from policies.scheduling.model import Promise, Request
-from policies.scheduling.profile import Profile, Row
+from policies.scheduling.profile import Profile
+from policies.scheduling.time_rows import Row
 
 
 class Change(StrEnum):

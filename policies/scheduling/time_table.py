@@ -30,7 +30,7 @@ def empty_table(nodes: Nodes, columns: int, now: int, step: int, horizon: int) -
         size=np.ones(size, np.int64),
         head=np.array([now, now // step * step, step, 1, columns, devices, *rows], np.int64),
         most=np.repeat(level.astype(np.int8)[None, :], slots, axis=0),
-        count=np.repeat(count[:, :, None], slots, axis=2).astype(np.int32),
+        counts=np.repeat(count[:, :, None], slots, axis=2).astype(np.int32),
         domain=domain,
         span=span,
         member=member,

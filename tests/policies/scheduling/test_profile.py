@@ -1,5 +1,7 @@
 """What is free over time: earliest starts, what may start now, and whose nodes are whose."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -201,17 +203,13 @@ def test_what_starts_now_delays_no_placement(waiting: list[Request], asked: Requ
     nodes = machines(count)
     held = profile(nodes)
     rows = [placed(each.request, each.promise) for each in promised(held, waiting) if each.promise]
-    single = Request(**{**_fields(asked), "roles": (Role("w", 1, asked.roles[0].shape),), "near": FAR})
+    single = replace(asked, roles=(Role("w", 1, asked.roles[0].shape),), near=FAR)
 
     free = held.free_now(single, seconds(single))
 
     for number, node in enumerate(nodes):
         fits = time_oracle.earliest([node], LEVELS, rows, single, seconds(single), 0, 0) == 0
         assert bool(free[number]) == fits
-
-
-def _fields(request: Request) -> dict[str, object]:
-    return {name: getattr(request, name) for name in Request.__dataclass_fields__}
 
 
 def test_a_node_without_gpus_holds_gangs_without() -> None:

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from policies.scheduling.model import Near, Request, Running
-from policies.scheduling.profile import Profile, Row
+from policies.scheduling.profile import Profile
 from policies.scheduling.promises import Change, Outlook, arrived, promised
+from policies.scheduling.time_rows import Row
 from tests.policies.scheduling.recount import Placed, faults
 from tests.policies.scheduling.time_parts import (
     HORIZON,
@@ -26,7 +27,7 @@ BUSY = gang("busy", limit=100)
 
 
 def starts(outlooks: Sequence[Outlook]) -> list[int | None]:
-    return [each.promise and each.promise.start for each in outlooks]
+    return [each.promise.start if each.promise else None for each in outlooks]
 
 
 def test_gangs_are_planned_in_order_and_a_short_one_fills_the_gap() -> None:

@@ -38,7 +38,7 @@ def _room(node: Node, placed: Sequence[Placed], request: Request, start: float, 
         here = [row for row in meanwhile if row.start <= moment < row.over]
         peak |= used((row.request, pod) for row in here for pod in row.pods if pod.node == node.name)
     left = {what: amount - peak[what] for what, amount in capacity(node).items()}
-    asked = [("cpu", None, role.shape.cpu), ("memory", None, role.shape.memory)]
+    asked: list[tuple[str, str | None, int]] = [("cpu", None, role.shape.cpu), ("memory", None, role.shape.memory)]
     asked += [("slice", profile, count) for profile, count in role.shape.slices]
     found = [left.get((kind, name), 0) // amount for kind, name, amount in asked if amount]
     if role.shape.gpus:
