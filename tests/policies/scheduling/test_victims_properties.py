@@ -30,23 +30,25 @@ from tests.support.preemption import NOW as THEN
 from tests.support.preemption import QUEUES as TEAM
 from tests.support.preemption import beneficiary, crowded, exact_loss
 
-SHAPES = st.sampled_from([G1, G2, HALF, Shape(cpu=3000, memory=1), Shape(cpu=4000, memory=1, gpus=1)])
+SHAPES = st.sampled_from([G1, G2, HALF, Shape(cpu=3000, memory=1), Shape(cpu=2000, memory=1, gpus=1)])
+NEAR = st.sampled_from([Near(), Near(required="rack"), Near(slice_level="rack", slice_size=2)])
 
 
 @st.composite
 def scenes(draw: st.DrawFn) -> tuple[list[Node], list[Running], Request]:
-    """Up to five gangs on three or four small nodes, and a newcomer of up to three pods."""
+    """A few gangs on small nodes that they fill but for a little, and a newcomer of up to three pods."""
     count = draw(st.integers(2, 4))
-    nodes = [node(f"n{n}", draw(st.integers(1, 3)), f"r{n % 2}") for n in range(count)]
+    nodes = [node(f"n{n}", draw(st.integers(1, 2)), f"r{n % 2}") for n in range(count)]
     arrays, running = Nodes(nodes, LEVELS), []
-    for number in range(draw(st.integers(1, 5))):
+    for number in range(draw(st.integers(3, 6))):
         shape, places = draw(SHAPES), []
         for _ in range(draw(st.integers(1, 2))):
             row = draw(st.integers(0, count - 1))
-            able = [device for device, left in enumerate(arrays.free_gpu[row]) if left >= shape.share][: shape.gpus]
-            if arrays.room(shape)[row]:
-                arrays.take(shape, row, able)
-                places.append((f"n{row}", able))
+            row = next((other % count for other in range(row, row + count) if arrays.fits(shape)[other % count]), row)
+            if arrays.fits(shape)[row]:
+                able = [device for device, left in enumerate(arrays.free_gpu[row]) if left >= shape.share]
+                arrays.take(shape, row, able[: shape.gpus])
+                places.append((f"n{row}", able[: shape.gpus]))
         if places:
             running.append(
                 gang(
@@ -55,8 +57,7 @@ def scenes(draw: st.DrawFn) -> tuple[list[Node], list[Running], Request]:
                     least=draw(st.integers(1, len(places))), queue=draw(st.sampled_from("ab")),
                 )
             )  # fmt: skip
-    near = draw(st.sampled_from([Near(), Near(required="rack"), Near(slice_level="rack", slice_size=2)]))
-    request = new(draw(SHAPES), draw(st.integers(1, 3)), near, draw(st.booleans()), priority=draw(st.integers(0, 2)))
+    request = new(draw(SHAPES), draw(st.integers(1, 3)), draw(NEAR), draw(st.booleans()), priority=2)
     return nodes, running, request
 
 
