@@ -119,7 +119,7 @@ class Ledger:
     def promise(self, promise: Promise, now: int) -> None:
         """Note what a gang that never ran yet is told, when it is not what it was told before."""
         gang = self.waiting[promise.request]
-        if gang.first_start is None and (not gang.told or gang.told[-1][1].start != promise.start):
+        if gang.first_start is None and (not gang.told or _differs(gang.told[-1][1], promise)):
             gang.told.append((now, promise))
 
     def _leave(self, gang: Gang, now: int) -> int:
@@ -133,3 +133,7 @@ class Ledger:
         gang.held += ran * gang.gpus
         gang.since, gang.pods = None, ()
         return ran
+
+
+def _differs(before: Promise, now: Promise) -> bool:
+    return (before.start, before.firm) != (now.start, now.firm)

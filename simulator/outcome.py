@@ -69,14 +69,21 @@ def promise_errors(gangs: Sequence[Gang]) -> list[tuple[int, int]]:
 def _promises(gangs: Sequence[Gang]) -> Promises:
     errors = [error for _, error in promise_errors(gangs)]
     sizes = sorted(abs(error) for error in errors) or [0]
-    slips = sum(after[1].start > before[1].start for gang in gangs for before, after in pairwise(gang.told))
+    promised = [(gang, firm) for gang in gangs if (firm := _from_first_firm(gang)) and gang.first_start is not None]
     return Promises(
         gangs=len(errors),
         median_error=float(median(sizes)),
         p90_error=float(sizes[int(len(sizes) * 0.9)]),
-        kept=round(_mean([error <= 0 for error in errors]), 4) if errors else 1.0,
-        slips=slips,
+        firm=len(promised),
+        kept=round(_mean([(gang.first_start or 0) <= firm[0] for gang, firm in promised]), 4) if promised else 1.0,
+        slips=sum(after > before for _, firm in promised for before, after in pairwise(firm)),
     )
+
+
+def _from_first_firm(gang: Gang) -> list[int]:
+    """Starts that it was told, from the first promise on; none when it was told estimates alone."""
+    at = next((number for number, (_, told) in enumerate(gang.told) if told.firm), len(gang.told))
+    return [told.start for _, told in gang.told[at:]]
 
 
 def _ratios(gangs: Sequence[Gang], apart: dict[str, int]) -> dict[str, float]:

@@ -8,7 +8,7 @@ from simulator.planner import Planner
 from simulator.setting import CODE, Setting
 
 Factory = Callable[[Setting], Planner]
-QUOTAS: frozenset[str] = frozenset()  # policies that know queues and their quotas
+QUOTAS = frozenset({"perdure"})  # policies that know queues and their quotas
 
 
 def planner(name: str, setting: Setting) -> Planner:
@@ -18,8 +18,15 @@ def planner(name: str, setting: Setting) -> Planner:
     return POLICIES[name](setting)
 
 
+def _scheduler(setting: Setting) -> Planner:
+    """Loaded late: its compiled loops take a second to load, and longer where they never ran before."""
+    from simulator.scheduler import Scheduler
+
+    return Scheduler(setting.nodes, setting.levels, setting.queues)
+
+
 def _baseline(name: str) -> Factory:
     return lambda setting: BASELINES[name](setting.nodes)
 
 
-POLICIES: dict[str, Factory] = {name: _baseline(name) for name in BASELINES}
+POLICIES: dict[str, Factory] = {"perdure": _scheduler, **{name: _baseline(name) for name in BASELINES}}

@@ -22,11 +22,13 @@ class Spread(Model):
 class Promises(Model):
     """What waiting gangs were told of their start, against when they first started; of those that were told anything.
 
-    Errors are without sign. `kept`: part of them that started no later than they were first told. `slips`: how often
-    one was told a later start than before.
+    Errors are without sign. `firm`: gangs that were told a start that leans on declared times alone, which is a promise
+    where the others are estimates; `kept`: part of them that started no later than first promised. `slips`: how often a
+    gang with a promise was told a later start after it.
     """
 
     gangs: int
+    firm: int
     median_error: float
     p90_error: float
     kept: float

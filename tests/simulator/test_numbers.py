@@ -2,6 +2,7 @@
 
 import pytest
 
+from policies.scheduling.model import Promise
 from simulator.baselines import Easy, Fifo
 from simulator.fairness import alone, jain
 from simulator.ledger import Ledger
@@ -54,7 +55,26 @@ def test_an_error_of_a_promise_is_the_first_start_against_the_start_first_told()
     """b is told 100 on a's declared 100 seconds, and a ends after 60."""
     jobs = (job("a", 0, 4, 60, limit=100), job("b", 1, 4, 10))
     found = outcome("easy", trace(*jobs), ran(cluster(4), jobs, Easy)).promises
-    assert (found.gangs, found.median_error, found.kept, found.slips) == (1, 40, 1, 0)
+    assert (found.gangs, found.firm, found.median_error, found.kept, found.slips) == (1, 1, 40, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("told", "counted"),  # (start, firm) as told one after the other -> promised, kept, slips
+    [
+        ([(90, False), (120, False)], (0, 1, 0)),
+        ([(90, False), (100, True)], (1, 1, 0)),
+        ([(90, True), (110, True), (100, False)], (1, 0, 1)),
+        ([(90, True), (90, False)], (1, 0, 0)),
+    ],
+)
+def test_a_promise_is_kept_when_the_gang_starts_no_later_than_first_promised(
+    told: list[tuple[int, bool]], counted: tuple[int, float, int]
+) -> None:
+    jobs = (job("a", 0, 4, 100), job("b", 0, 4, 10))
+    run = ran(cluster(4), jobs, Fifo)
+    run.ledger.gangs["b"].told = [(0, Promise("b", start, None, (), firm)) for start, firm in told]
+    found = outcome("fifo", trace(*jobs), run).promises
+    assert (found.firm, found.kept, found.slips) == counted
 
 
 def test_idle_gpus_are_fragmented_as_far_as_a_pod_cannot_use_them_where_they_are() -> None:

@@ -88,6 +88,20 @@ spec: {quotas: {gpus: {limit: 16}}}
 QUEUE_B = "---\napiVersion: perdure/v1\nkind: Queue\nmetadata: {name: b}\nspec: {quotas: {gpus: {limit: 8}}}\n"
 
 
+def test_a_queue_with_more_gpus_starts_a_job_sooner_that_its_limit_held_back(tmp_path: Path) -> None:
+    """Of four nodes one is free for `third` from the start, and its queue may have 8 GPUs, which `second` holds."""
+    (tmp_path / "pool.yaml").write_text((DOCUMENTS + QUEUE_B).replace("count: 3", "count: 4"))
+    documents = (str(tmp_path / "pool.yaml"),)
+    given = {"nodes": None, "documents": documents, "what_if": "queue=b,gpus=+8", "job": "third"}
+    found = simulate(asked(tmp_path, policies=("perdure",), **given)).what_if
+    assert found is not None
+    assert (found.start, found.changed_start) == (1860, 120)
+    with pytest.raises(PerdureError, match="fifo knows no quotas"):
+        simulate(asked(tmp_path, **given))
+    with pytest.raises(PerdureError, match="there is no queue c; there are a, b"):
+        simulate(asked(tmp_path, **{**given, "what_if": "queue=c,gpus=+8"}))
+
+
 def test_documents_bring_nodes(tmp_path: Path) -> None:
     (tmp_path / "pool.yaml").write_text(DOCUMENTS + QUEUE_B)
     answer = simulate(asked(tmp_path, nodes=None, documents=(str(tmp_path / "pool.yaml"),)))

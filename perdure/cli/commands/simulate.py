@@ -16,6 +16,7 @@ from perdure.cli.verb import command
 class Policy(StrEnum):
     """Policies as --policy takes them; a test holds them and the simulator's together."""
 
+    PERDURE = "perdure"
     FIFO = "fifo"
     PRIORITY = "priority"
     EASY = "easy"
@@ -28,15 +29,16 @@ def register(app: typer.Typer) -> None:
         app,
         "simulate",
         "perdure simulate --trace jobs.csv --nodes 2 --policy fifo --policy easy",
-        "perdure simulate --trace gavel --limit 300 --nodes 16 --report report",
-        "perdure simulate --trace jobs.csv --nodes 2 --what-if nodes=+1 --job train-2",
+        "perdure simulate --trace gavel --limit 300 --nodes 16 --policy easy --report report",
+        "perdure simulate --trace jobs.csv --nodes 2 --policy easy --what-if nodes=+1 --job train-2",
     )(simulate)
 
 
 def simulate(
     trace: Annotated[str, typer.Option(metavar="openb|gavel|FILE", help="Jobs: a known trace, CSV or JSON lines.")],
     policy: Annotated[
-        list[Policy] | None, typer.Option(help="Who runs where and when; repeat it to compare.", show_choices=True)
+        list[Policy] | None,
+        typer.Option(help="Who runs where and when: perdure when left out; repeat it to compare.", show_choices=True),
     ] = None,
     nodes: Annotated[
         str | None, typer.Option(metavar="N|FILE", help="So many equal nodes, or a file of them; else the trace's own.")
@@ -72,7 +74,7 @@ def simulate(
 
     asked = {
         "trace": trace,
-        "policies": [each.value for each in policy or (Policy.EASY,)],
+        "policies": [each.value for each in policy or (Policy.PERDURE,)],
         "nodes": int(nodes) if nodes is not None and nodes.isdecimal() else nodes,
         "gpusPerNode": gpus_per_node,
         "documents": [str(path) for path in file or ()],

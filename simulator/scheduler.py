@@ -1,0 +1,48 @@
+"""The scheduler itself as a planner of the simulation: the same `plan()` over the same `World` as anywhere else."""
+
+from collections.abc import Sequence
+
+from policies.scheduling.model import Decision, Node, QueueRules, Request
+from policies.scheduling.plan import plan
+from policies.scheduling.world import Settings, World
+
+
+class Scheduler:
+    """`checkpoint_every`: gangs that run make a verified checkpoint so often, which the scheduler is told."""
+
+    def __init__(
+        self,
+        nodes: Sequence[Node],
+        levels: Sequence[str],
+        queues: Sequence[QueueRules],
+        *,
+        settings: Settings | None = None,
+        checkpoint_every: int = 1800,
+    ) -> None:
+        self.world = World(nodes, levels, queues, settings)
+        self._checkpoint_every = checkpoint_every
+
+    def submit(self, request: Request) -> None:
+        self.world.submit(request)
+
+    def ended(self, identity: str, now: int) -> None:
+        self.world.ended(identity, now)
+
+    def left(self, identity: str, now: int) -> None:
+        self.world.left(identity, now)
+
+    def node(self, node: Node) -> None:
+        self.world.node(node)
+
+    def lost(self, name: str) -> None:
+        self.world.lost(name)
+
+    def plan(self, now: int) -> Decision:
+        for identity, gang in list(self.world.running.items()):
+            made = now - (now - gang.since) % self._checkpoint_every
+            if made > gang.since and made != gang.saved and not gang.leaving:
+                self.world.saved(identity, made)
+        return plan(self.world, now)
+
+    def apply(self, decision: Decision, now: int) -> None:
+        self.world.apply(decision, now)
