@@ -65,10 +65,8 @@ def claimed(arrays: Nodes, place: object, request: Request, running: list[Runnin
     return find_victims(arrays, place, request, running, may, NOW, rules, claims=claims)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    ("asked", "gone"), [((("3g", 1),), {"one"}), ((("3g", 2),), {"one", "two"}), ((("7g", 1),), None)]
-)
-def test_slices_of_a_device_are_freed_by_profile(asked: tuple[tuple[str, int], ...], gone: set[str] | None) -> None:
+@pytest.mark.parametrize(("profile", "count", "gone"), [("3g", 1, {"one"}), ("3g", 2, {"one", "two"}), ("7g", 1, None)])
+def test_slices_of_a_device_are_freed_by_profile(profile: str, count: int, gone: set[str] | None) -> None:
     nodes = [Node("n0", 8000, 100, 0, "H", 80, slices={"3g": 2})]
     running = [
         Running(Request(name, "a", (Role("w", 1, Shape(slices=(("3g", 1),))),)), (Pod(0, "n0"),), since)
