@@ -12,6 +12,7 @@ from policies.scheduling.quotas import Quotas
 # One integer says where a gang is in the order: 1 bit without a reservation, 12 rank, 18 queue, 32 submitted.
 RANK, QUEUE, SUBMITTED = 12, 18, 32
 LAST = (1 << SUBMITTED) - 1
+SPARE = 1024  # kinds of which nobody waits any more, before they are forgotten
 
 Kind = tuple[tuple[Role, ...], Near, str, str | None]
 
@@ -58,9 +59,14 @@ class Waiting:
         return found
 
     def add(self, request: Request, beside: Sequence[str] = ()) -> int:
-        """Its number. `beside`: further holders that it counts against. Errors: ValueError for an id that waits."""
+        """Its number. `beside`: further holders that it counts against.
+
+        Errors: ValueError for an id that waits, and for more than 4,096 different priorities at once.
+        """
         if request.id in self.index:
             raise ValueError(f"{request.id} waits already")
+        if request.priority not in self._ranks and len(self._ranks) == 1 << RANK:
+            raise ValueError(f"more than {1 << RANK} different priorities wait")
         number = self._number()
         self.requests[number] = request
         self.index[request.id] = number
@@ -91,6 +97,8 @@ class Waiting:
             self.sorted, self.keys = self.sorted[stay], self.keys[stay]
         new = np.array([number for number in self._new if not self._gone[number]], np.int64)
         if self._resort:
+            priorities = {request.priority for request in self.requests if request is not None}
+            self._ranks = {each: rank for rank, each in enumerate(sorted(priorities, reverse=True))}
             new, self.sorted, self.keys = np.concatenate([self.sorted, new]), new[:0], self.keys[:0]
         if len(new):
             self._key[new] = [self._place(number) for number in new.tolist()]
@@ -101,6 +109,8 @@ class Waiting:
         self._gone[self._left] = False
         self._free += self._left
         self._new, self._left, self._resort = [], [], False
+        if len(self.kinds) > 2 * len(self.index) + SPARE:
+            self._forget_kinds()
 
     def amounts(self, quotas: Quotas) -> NDArray[np.int64]:
         """[kinds, resources]: what a gang of each kind asks at its smallest size, in the columns of `quotas`."""
@@ -133,6 +143,14 @@ class Waiting:
             self.kinds.append(kind)
             self.asks.append(demand(request, [role.fewest for role in request.roles]))
         return found
+
+    def _forget_kinds(self) -> None:
+        """Number anew those of which somebody waits."""
+        used, self.kind[self.sorted] = np.unique(self.kind[self.sorted], return_inverse=True)
+        self.kinds = [self.kinds[kind] for kind in used]
+        self.asks = [self.asks[kind] for kind in used]
+        self._kind_of = {kind: number for number, kind in enumerate(self.kinds)}
+        self._columns, self._amounts = (), self._amounts[:0]
 
     def _place(self, number: int) -> int:
         request = self.request(number)

@@ -215,6 +215,29 @@ def test_places_are_the_order_in_which_a_round_without_limits_would_offer_all() 
     assert sorted(found) == list(range(1, 301))
 
 
+def test_kinds_and_priorities_of_which_nobody_waits_are_forgotten() -> None:
+    waiting = Waiting([gang("stays", "a", cpu=7, at=1), gang("first", "a", cpu=8, priority=9999)])
+    for at in range(5000):
+        waiting.add(gang(f"j{at}", "a", cpu=at + 10, priority=at % 4000, at=at))
+        if at % 3000 == 2999:
+            waiting.settle()
+        waiting.remove(f"j{at}")
+    waiting.settle()
+    waiting.add(gang("last", "a", cpu=9, priority=-1))
+    made = Round(waiting, Quotas([A], {"cpu": 99}))
+    assert len(waiting.kinds) < 2500
+    assert names(waiting, made) == ["first", "stays", "last"]
+    assert made.quotas.used("a", "cpu") == 24
+
+
+def test_more_priorities_than_the_order_can_tell_apart_are_refused() -> None:
+    waiting = Waiting(gang(str(at), "a", priority=at) for at in range(4096))
+    with pytest.raises(ValueError, match="4096 different priorities"):
+        waiting.add(gang("one more", "a", priority=-1))
+    with pytest.raises(ValueError, match="7 waits already"):
+        waiting.add(gang("7", "a"))
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.sampled_from("abc"), st.integers(1, 3), st.booleans()), max_size=40))
 def test_kept_arrays_hold_what_a_new_one_would(steps: list[tuple[int, str, int, bool]]) -> None:
     kept, now = Waiting(), dict[str, Request]()
