@@ -16,6 +16,7 @@ from tests.policies.scheduling.time_parts import (
     LEVELS,
     gang,
     machines,
+    mixed,
     placed,
     profile,
     queues,
@@ -255,6 +256,21 @@ def test_nobody_waits_longer_for_a_gang_that_came_later(
     others = [each for each in after if each.request.id != "late"]
     assert starts(others) == starts(before)
     assert {each.change for each in others} <= {Change.KEPT, Change.NONE}
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.data(), st.integers(1, 5))
+def test_gangs_of_several_roles_break_no_rule_and_slip_only_where_they_are_displaced(
+    data: st.DataObject, count: int
+) -> None:
+    nodes = machines(count)
+    held = profile(nodes)
+    waiting: list[Request] = []
+    for number in range(data.draw(st.integers(1, 5))):
+        waiting.append(data.draw(mixed(f"j{number}")))
+        found = promised(held, waiting)
+        assert not faults(nodes, LEVELS, [placed(each.request, each.promise) for each in found if each.promise])
+        assert all(each.reason.startswith("displaced by") for each in found if each.change == Change.SLIPPED)
 
 
 @settings(max_examples=60, deadline=None)

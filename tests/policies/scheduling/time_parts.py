@@ -1,6 +1,7 @@
 """Small clusters and gangs for tests of planning by time."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
@@ -77,3 +78,11 @@ def requests(draw: st.DrawFn, name: str, racks: bool = True) -> Request:
 def queues(draw: st.DrawFn, most: int = 7) -> list[Request]:
     """Gangs in the order in which they wait."""
     return [draw(requests(f"j{number}")) for number in range(draw(st.integers(1, most)))]
+
+
+@st.composite
+def mixed(draw: st.DrawFn, name: str) -> Request:
+    """A gang of two roles, perhaps of a class that displaces promises."""
+    first, second = draw(requests(name)), draw(requests(name))
+    roles = (*first.roles, replace(second.roles[0], name="v"))
+    return replace(first, roles=roles, displaces=draw(st.booleans()))
