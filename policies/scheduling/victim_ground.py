@@ -112,7 +112,7 @@ class Ground:
     def layout(self, scope: Scope) -> list[Pod] | None:
         """Places for all roles on what is free now; with one role exactly when there are any."""
         put: list[Put] = []
-        complete = all(self.lay(ask, scope, put) for ask in self.asks)
+        complete = self._lay_from(0, scope, put)
         self.lift(put)
         if not complete:
             return None
@@ -156,21 +156,40 @@ class Ground:
 
     def lay(self, ask: Ask, scope: Scope, put: list[Put]) -> bool:
         """Place one role, in the domain with least room that is enough, and note it in `put`. Or False."""
-        fields = [field for rows in self.inner(ask, scope) if (field := self.field(ask, rows)).enough()]
-        if not fields:
-            return False
-        for row in min(fields, key=lambda one: one.total).choose():
-            devices = self.room.choose(ask.shape, row)
-            self.room.put(ask.shape, row, devices, -1)
-            self.changed[row] = self.changed.get(row, 0) + 1
-            put.append((ask, row, devices))
-        return True
+        fields = self._able(ask, scope)
+        if fields:
+            self._put(ask, fields[0], put)
+        return bool(fields)
 
     def lift(self, put: Iterable[Put]) -> None:
         """Take away what was placed."""
         for ask, row, devices in put:
             self.room.put(ask.shape, row, devices, 1)
             self._unchanged(row)
+
+    def _lay_from(self, number: int, scope: Scope, put: list[Put]) -> bool:
+        """Roles from this one on: each domain that is enough for one, until the others have their places too."""
+        if number == len(self.asks):
+            return True
+        begun = len(put)
+        for field in self._able(self.asks[number], scope):
+            self._put(self.asks[number], field, put)
+            if self._lay_from(number + 1, scope, put):
+                return True
+            self.lift(put[begun:])
+            del put[begun:]
+        return False
+
+    def _able(self, ask: Ask, scope: Scope) -> list[Field]:
+        fields = [field for rows in self.inner(ask, scope) if (field := self.field(ask, rows)).enough()]
+        return sorted(fields, key=lambda one: one.total)
+
+    def _put(self, ask: Ask, field: Field, put: list[Put]) -> None:
+        for row in field.choose():
+            devices = self.room.choose(ask.shape, row)
+            self.room.put(ask.shape, row, devices, -1)
+            self.changed[row] = self.changed.get(row, 0) + 1
+            put.append((ask, row, devices))
 
     def _unchanged(self, row: int) -> None:
         self.changed[row] -= 1

@@ -32,7 +32,8 @@ class Search:
         gone = self._greedy(scope)
         if gone is not None:
             trial = Trial(self.ground, scope, self.satisfied, [self.units[number] for number in gone])
-            if self._satisfy(trial):
+            # Placed role by role with fewer gone, it may be that all at once are not; then other sets are looked for.
+            if self._satisfy(trial) and trial.enough():
                 reprieve(trial)
                 found = list(trial.gone)
             trial.end()
