@@ -2,7 +2,8 @@
 
 The price is the work that is lost. What elastic gangs have above their smallest size goes first; a whole gang goes only
 where that is not enough. Every domain that the gang could be in is tried and the cheapest wins. Where no set of victims
-is enough nobody is told to go, and the answer says what stood in the way.
+is enough nobody is told to go, and the answer says what stood in the way. With one role a set is found if there is any;
+roles that need the same nodes are laid out by greed, which may miss one.
 """
 
 from collections import Counter
