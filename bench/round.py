@@ -34,19 +34,7 @@ MIX = (
 
 
 def main(words: Sequence[str]) -> int:
-    parser = argparse.ArgumentParser(prog="python -m bench round", description=__doc__)
-    parser.add_argument("--waiting", type=int, default=320_000)
-    parser.add_argument("--shapes", type=int, default=2_000, help="distinct gangs")
-    parser.add_argument("--nodes", type=int, default=1_000)
-    parser.add_argument(
-        "--cores", type=int, default=128, help="of a node; fewer make more gangs fail where GPUs are free"
-    )
-    parser.add_argument("--rounds", type=int, default=8, help="after the first, which fills the empty nodes")
-    parser.add_argument("--seed", type=int, default=42)
-    options = parser.parse_args(words)
-    _Bench(
-        200, 50, [_node(number, options.cores) for number in range(20)], options.seed
-    ).round()  # loads what is compiled
+    options = _options(words)
     made = [_node(number, options.cores) for number in range(options.nodes)]
     bench = _Bench(options.waiting, options.shapes, made, options.seed)
     say(f"{options.waiting} gangs wait")
@@ -77,6 +65,22 @@ def main(words: Sequence[str]) -> int:
     }
     report("round", GOAL, result)
     return 0
+
+
+def _options(words: Sequence[str]) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m bench round", description=__doc__)
+    parser.add_argument("--waiting", type=int, default=320_000)
+    parser.add_argument("--shapes", type=int, default=2_000, help="distinct gangs")
+    parser.add_argument("--nodes", type=int, default=1_000)
+    parser.add_argument(
+        "--cores", type=int, default=128, help="of a node; fewer make more gangs fail where GPUs are free"
+    )
+    parser.add_argument("--rounds", type=int, default=8, help="after the first, which fills the empty nodes")
+    parser.add_argument("--seed", type=int, default=42)
+    return parser.parse_args(words)
+    _Bench(
+        200, 50, [_node(number, options.cores) for number in range(20)], options.seed
+    ).round()  # loads what is compiled
 
 
 class _Bench:
