@@ -21,6 +21,7 @@ from tests.plugin_tally import FILE
 HEARTBEAT_SECONDS = 30
 PROCESSES = {"fast": 3, "faults": 3, "mutants": 3}  # of the groups whose tests may run at the same time
 ALONE = ("slow", "clean_clone", "faults", "soak", "mutants", "kube", "pods", "production")
+COMPILED = "fast"  # the group that runs compiled loops
 BESIDE = (("kube", "production"), ("pods",))  # lanes that run at the same time, each its groups one after another
 
 
@@ -34,7 +35,9 @@ def main(wanted: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="perdure-tally-") as folder:
         tally = Path(folder, "tally")
         before = _litter()
+        compiled = _compile() if COMPILED in (wanted or known) else 0
         red = [name for name, status in _all(wanted or list(known), known, tally).items() if status != 0]
+        red += ["compile"] if compiled else []
         counts, failed, left = total(tally), failures(tally), sorted(_litter() - before)
     for test, reason in failed:
         print(f"failed: {test}: {reason}")
@@ -45,6 +48,12 @@ def main(wanted: list[str]) -> int:
         print(f"red groups: {', '.join(red)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped", flush=True)
     return 1 if red or counts["failed"] else 0
+
+
+def _compile() -> int:
+    """The scheduler's loops, once: else each process of a group would compile them, within the time of a test."""
+    print("== tests: compiling the scheduler's loops", flush=True)
+    return subprocess.run([sys.executable, "-m", "tests.support.kernels"], check=False).returncode
 
 
 def lanes(wanted: list[str]) -> list[list[str]]:

@@ -36,7 +36,7 @@ from policies.scheduling.world import World
 
 SECONDS_TO_GO = 60  # that a gang is expected to need until its pods are gone
 MAY_DISPLACE = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.LIMIT)
-WAITS_FOR_ROOM = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.ORDER, Cause.EVICTING)
+WAITS_FOR_ROOM = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.EVICTING)
 
 
 def plan(world: World, now: int) -> Decision:
@@ -182,7 +182,7 @@ class _Plan:
                 self.refusals[request.id] = replace(refusal, cause=Cause.EVICTING, behind=proof.evictions[0].victim)
 
     def _promises(self, left: Sequence[int]) -> dict[str, Promise]:
-        """When they start. Who is kept back by a limit, or by its queue, is promised nothing."""
+        """When they start. Who is kept back by a limit or by its queue is promised nothing."""
         waiting = [self.world.waiting.request(number) for number in left]
         fixed = [request for request in waiting if request.id in self.fixed]
         planned = [

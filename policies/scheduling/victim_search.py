@@ -93,10 +93,10 @@ class Search:
         if field.enough():
             return True
         if field.size:
-            begun = list(chosen)
+            before = list(chosen)
             slices = Slices(
                 self.ground.room, field, self.units, at, full, self.prices,
-                lambda number, gone: self.permitted([self.units[one] for one in (*begun, *gone)], self.units[number]),
+                lambda number, gone: self.permitted([self.units[one] for one in (*before, *gone)], self.units[number]),
             )  # fmt: skip
             found = slices.run()
             chosen += found or ()

@@ -25,8 +25,12 @@ def test_definitions_import_pydantic_and_the_engines_common_types_only() -> None
     assert imports_outside([path for path in python_files("definitions") if path == loader], allowed | {"yaml"}) == []
 
 
-def test_policies_import_definitions_and_numpy_only() -> None:
-    assert imports_outside(python_files("policies"), {"policies", "definitions", "numpy"}) == []
+def test_policies_import_definitions_and_numpy_only_and_kernels_a_compiler() -> None:
+    allowed, kernels = {"policies", "definitions", "numpy"}, Path("policies/scheduling")
+    compiled = [path for path in python_files("policies") if path.parent == kernels and path.name.startswith("kernels")]
+    assert compiled
+    assert imports_outside([path for path in python_files("policies") if path not in compiled], allowed) == []
+    assert imports_outside(compiled, allowed | {"numba"}) == []
 
 
 def test_the_light_distribution_imports_its_own_dependencies_only() -> None:

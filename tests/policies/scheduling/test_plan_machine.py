@@ -26,7 +26,7 @@ QUEUES = (
     QueueRules("owner", quotas={"gpu": Quota(guarantee=GUARANTEE)}),
     QueueRules("strict", strict=True),
 )
-WAITS = {Cause.EVICTING, Cause.PROMISED, Cause.CAPACITY, Cause.TOPOLOGY, Cause.ORDER}
+WAITS = {Cause.EVICTING, Cause.PROMISED, Cause.CAPACITY, Cause.TOPOLOGY}
 
 
 class Pool(RuleBasedStateMachine):
@@ -175,7 +175,7 @@ class Pool(RuleBasedStateMachine):
             assert request.id in self.world.freeing or request.id in {e.beneficiary for e in decision.evictions}
         else:
             assert refusal.cause is Cause.PROMISED
-            assert len(decision.promises) > 0 or decision.evictions
+            assert decision.promises or decision.evictions or decision.starts
 
     def firm_promises_hold(self, decision: Decision) -> None:
         """Nothing overruns here, so a firm promise only moves earlier; after a loss all are new."""
