@@ -7,7 +7,7 @@ import subprocess
 import sys
 from itertools import takewhile
 
-ALL = ("overhead", "accept", "throughput", "cluster", "backfill", "gavel", "preempt", "round")
+ALL = ("overhead", "accept", "throughput", "cluster", "openb", "placements", "backfill", "gavel", "preempt", "round")
 
 
 def main(words: list[str]) -> int:
