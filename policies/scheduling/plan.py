@@ -89,7 +89,7 @@ class _Plan:
         for identity, freeing in self.world.freeing.items():
             if self.world.awaited(freeing):
                 self.nodes.take_all(freeing.request, freeing.pods)
-                self._fix(freeing.request, freeing.pods, self.now + SECONDS_TO_GO)
+                self._fix(freeing.request, freeing.pods, max(self.now, freeing.start))
             elif seat(self.nodes, freeing.request, freeing.pods):
                 self.seated.add(identity)
                 self._fix(freeing.request, freeing.pods, self.now)

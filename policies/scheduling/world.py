@@ -46,11 +46,15 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Freeing:
-    """A gang whose places are being freed by `victims`, and that starts on them as soon as these have gone."""
+    """A gang whose places are being freed by `victims`, and that starts on them as soon as these have gone.
+
+    `start`: when that was said to be.
+    """
 
     request: Request
     pods: tuple[Pod, ...]
     victims: frozenset[str]
+    start: int
 
 
 class World:
@@ -151,7 +155,8 @@ class World:
             self.running[eviction.victim] = replace(self.running[eviction.victim], leaving=True)
         for identity, names in victims.items():
             request = self.waiting.request(self.waiting.index[identity])
-            self.freeing[identity] = Freeing(request, self.promises[identity].pods, frozenset(names))
+            promise = self.promises[identity]
+            self.freeing[identity] = Freeing(request, promise.pods, frozenset(names), promise.start)
         gone = [name for name, each in self.freeing.items() if not self.awaited(each) and name not in self.promises]
         for name in gone:
             del self.freeing[name]

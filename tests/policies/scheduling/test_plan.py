@@ -72,6 +72,7 @@ def test_a_gang_of_higher_priority_gets_the_places_of_a_lower_one_once_that_has_
     assert (why(decision, "high"), promised_start(decision, "high")) == (Cause.EVICTING, 100 + SECONDS_TO_GO)
     again = carried_out(world, 110)
     assert (victims(again), why(again, "high")) == ({}, Cause.EVICTING)
+    assert promised_start(again, "high") == 100 + SECONDS_TO_GO
     world.left("low", 150)
     submitted(world, gang("thief", 1, queue="q", submitted=1))  # what was freed is not for it
     last = carried_out(world, 150)
