@@ -85,7 +85,7 @@ class Pool(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([1, 30, 600, 4000]))
     def time(self, seconds: int) -> None:
-        """What has a limit ends at it: nothing overruns here."""
+        """What has a limit ends at it: nothing overruns here. All that ends at one moment has before the round."""
         until = self.now + seconds
         while True:
             ends = sorted(
@@ -96,7 +96,9 @@ class Pool(RuleBasedStateMachine):
             if not ends or ends[0][0] > until:
                 break
             self.now = max(self.now, ends[0][0])
-            self.world.ended(ends[0][1], self.now)
+            for at, name in ends:
+                if at <= self.now:
+                    self.world.ended(name, self.now)
             self.round()
         self.now = until
         self.round()
