@@ -6,7 +6,6 @@ server: a watch of its pods, its events and its audit log. PERDURE_SOAK_JOBS mak
 long), PERDURE_SOAK_SEED another one.
 """
 
-import asyncio
 import json
 import os
 import random
@@ -159,7 +158,7 @@ def audit(
     made = {job.name: dict.fromkeys(range(1, wanted[job.name] + 1), job.nodes) for job in ids}
     assert auditor.pods_made_of_all() == made
     assert {name: view["attempt"] for name, view in views.items()} == wanted
-    statuses = asyncio.run(workflow_statuses(stack))
+    statuses = workflow_statuses(stack)
     own = {name: status for name, status in statuses.items() if name.startswith("job/")}
     assert own == {f"job/default/{job}": WorkflowExecutionStatus.COMPLETED for job in ids.values()}
 

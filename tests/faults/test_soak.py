@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.service import RPCError
 
 from tests.support.audit import Auditor, shims
 from tests.support.killer import VICTIMS, Killer
@@ -76,7 +77,7 @@ def audit(stack: Stack, auditor: Auditor, ended: list[tuple[str, str, int]]) -> 
     assert {name: doubles for name, _, _ in ended if (doubles := auditor.doubles(name))} == {}
     eventually(lambda: not auditor.orphans(), 10, "no process of any job left")
     eventually(lambda: not shims(stack.home), 10, "no supervisor left")
-    statuses = asyncio.run(workflow_statuses(stack))
+    statuses = workflow_statuses(stack)
     assert statuses == {f"job/default/{job}": WorkflowExecutionStatus.COMPLETED for _, job, _ in ended}
     for name, job, _ in ended:
         attempts = [entry["number"] for entry in stack.items(job, "attempts")]
@@ -84,7 +85,20 @@ def audit(stack: Stack, auditor: Auditor, ended: list[tuple[str, str, int]]) -> 
         assert set(auditor.attempts(name)) <= set(attempts), name
 
 
-async def workflow_statuses(stack: Stack) -> dict[str, WorkflowExecutionStatus | None]:
+def workflow_statuses(stack: Stack) -> dict[str, WorkflowExecutionStatus | None]:
+    """Of all workflows, from the engine, which may just be starting again after the last kill."""
+
+    def asked() -> dict[str, WorkflowExecutionStatus | None] | None:
+        try:
+            return asyncio.run(_listed(stack))
+        except (RPCError, RuntimeError) as error:
+            print(f"the engine does not answer: {error}")
+            return None
+
+    return eventually(asked, 60, "the engine lists its workflows")
+
+
+async def _listed(stack: Stack) -> dict[str, WorkflowExecutionStatus | None]:
     client = await Client.connect(stack.temporal_address, namespace=stack.namespace)
     found: dict[str, WorkflowExecutionStatus | None] = {}
     async for entry in client.list_workflows():
