@@ -1,6 +1,7 @@
 """Victims for a gang of one round: what queues may take from each other, and what was promised, looked at together."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from policies.scheduling.eligible import Going, Rules
 from policies.scheduling.fair_share import FairShares
@@ -10,7 +11,7 @@ from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length
 from policies.scheduling.quotas import Quotas
 from policies.scheduling.reclaim import Claims, may_reclaim
-from policies.scheduling.sizes import given_up
+from policies.scheduling.sizes import given_up, kept
 from policies.scheduling.victims import Proof, find_victims
 from policies.scheduling.world import World
 
@@ -69,20 +70,23 @@ class Displacing:
 
     def _keeps_promises(self, request: Request, proof: Proof) -> bool:
         """Plan as if the victims had gone. Without it being possible the plan is as before."""
-        profile = self.profile
-        whole = [e.victim for e in proof.evictions if e.keep is None and e.victim in profile.running]
-        victims = [self.world.running[name] for name in whole]
-        profile.end(whole)
+        profile, world = self.profile, self.world
+        victims = {each.victim: each.keep for each in proof.evictions if each.victim in profile.running}
+        before = [world.running[name] for name in victims]
+        smaller = [replace(gang, pods=kept(gang, keep)) for gang in before if (keep := victims[gang.request.id])]
+        profile.end(victims)
+        profile.run(smaller)
         below = [name for name, row in profile.pins.items() if row.request.priority < request.priority]
-        before = {name: profile.promise(profile.pins[name]) for name in below} if request.displaces else {}
-        requests = {name: profile.pins[name].request for name in before}
-        profile.unpin(before)
-        kept = profile.may_start(request, proof.pods, length(request)) or len(whole) < len(proof.evictions)
-        if not kept:
-            profile.run(victims)
-            for name, promise in before.items():
-                profile.pin(requests[name], promise, length(requests[name]))
-        return kept
+        pins = {name: profile.promise(profile.pins[name]) for name in below} if request.displaces else {}
+        requests = {name: profile.pins[name].request for name in pins}
+        profile.unpin(pins)
+        if profile.may_start(request, proof.pods, length(request)):
+            return True
+        profile.end([gang.request.id for gang in smaller])
+        profile.run(before)
+        for name, promise in pins.items():
+            profile.pin(requests[name], promise, length(requests[name]))
+        return False
 
 
 class _Rights:

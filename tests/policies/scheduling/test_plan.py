@@ -278,3 +278,15 @@ def test_events_that_cannot_be_are_refused(change, error: type[Exception]) -> No
     submitted(world, gang("waits"))
     with pytest.raises(error):
         change(world)
+
+
+def test_nobody_gives_up_a_surplus_for_a_gang_that_would_delay_a_promise() -> None:
+    """The wide gang's last node is promised to another for the time after its end."""
+    world = submitted(pool(2, QueueRules("q")), gang("wide", 2, queue="q", role={"least": 1}, limit=HOUR))
+    carried_out(world, 0)
+    submitted(world, gang("next", 2, queue="q", limit=HOUR, submitted=1))
+    assert promised_start(carried_out(world, 5), "next") == HOUR
+    submitted(world, gang("endless", 1, queue="q", priority=3, submitted=2))
+    decision = carried_out(world, 10)
+    assert victims(decision) == {}
+    assert promised_start(decision, "next") == HOUR
