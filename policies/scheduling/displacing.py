@@ -1,5 +1,6 @@
 """Victims for a gang of one round: what queues may take from each other, and what was promised, looked at together."""
 
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
@@ -59,12 +60,12 @@ class Displacing:
     def shares(self) -> FairShares:
         """Fair amounts at what everybody uses and waits for."""
         if self._shares is None:
-            wanted: dict[str, dict[str, int]] = {}
+            wanted: dict[str, Counter[str]] = defaultdict(Counter)
             for gang in self.world.running.values():
-                _add(wanted, gang.request.queue, self.world.takes(gang.request, gang.pods))
+                wanted[gang.request.queue].update(self.world.takes(gang.request, gang.pods))
             waiting = self.world.waiting
             for number in waiting.index.values():
-                _add(wanted, waiting.request(number).queue, waiting.asks[int(waiting.kind[number])])
+                wanted[waiting.request(number).queue].update(waiting.asks[int(waiting.kind[number])])
             self._shares = FairShares(self.quotas, wanted)
         return self._shares
 
@@ -116,19 +117,13 @@ class _Rights:
         queue = victim.request.queue
         if queue == self._request.queue:
             return Claims.SHARE
-        given: dict[str, dict[str, int]] = {}
+        given: Counter[str] = Counter()
         takes = self._all.world.takes
         for gang, pods in (*gone, (victim, victim.pods)):
             if gang.request.queue == queue:
-                _add(given, queue, takes(gang.request, pods))
-        key = (queue, tuple(sorted(given[queue].items())))
+                given.update(takes(gang.request, pods))
+        key = (queue, tuple(sorted(given.items())))
         if key not in self._known:
             shares = self._all.shares()
-            self._known[key] = may_reclaim(shares, self._request.queue, queue, self._asks, given[queue])
+            self._known[key] = may_reclaim(shares, self._request.queue, queue, self._asks, given)
         return self._known[key]
-
-
-def _add(amounts: dict[str, dict[str, int]], queue: str, more: Mapping[str, int]) -> None:
-    own = amounts.setdefault(queue, {})
-    for resource, amount in more.items():
-        own[resource] = own.get(resource, 0) + amount

@@ -4,7 +4,7 @@ Row n of every array is node n in the order given. Reading is free to everybody;
 methods here, because whoever keeps something computed from it relies on `stamp` and `given`.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -66,6 +66,12 @@ class Nodes:
     def domains(self) -> NDArray[np.int32]:
         """int32[L, N]: the domain of node n at level l, -1 without one."""
         return self.topology.domains
+
+    def among(self, names: Iterable[str]) -> Mask:
+        """bool[N]: nodes of these names; names of no node are passed over."""
+        found = np.zeros(len(self.names), np.bool_)
+        found[[self.index[name] for name in names if name in self.index]] = True
+        return found
 
     def mask(self, shape: Shape) -> Mask:
         """bool[N], read-only: nodes that could hold such a pod if nothing else were there, open or not."""

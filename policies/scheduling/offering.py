@@ -119,8 +119,5 @@ class Offering:
 
     def _window(self, reservation: str) -> Mask:
         """Rows that belong to the reservation now."""
-        found = np.zeros(len(self.nodes.names), np.bool_)
-        for window in self.world.windows:
-            if window.reservation == reservation and window.start <= self.now < window.end:
-                found[[self.nodes.index[name] for name in window.nodes if name in self.nodes.index]] = True
-        return found
+        active = [each for each in self.world.windows if each.start <= self.now < each.end]
+        return self.nodes.among(name for each in active if each.reservation == reservation for name in each.nodes)

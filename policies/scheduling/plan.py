@@ -106,15 +106,14 @@ class _Plan:
         What is due and kept back by a limit holds nothing: others may run until the limit lets it.
         """
         waiting, quotas = self.world.waiting, self.order.quotas
-        kept = [each for each in self.world.promises.values() if each.request in waiting.index]
-        kept = [each for each in kept if each.request not in self.fixed]
-        numbers = [waiting.index[each.request] for each in kept]
-        free = [
-            each.start > self.now
-            or quotas.fits(waiting.request(number).queue, waiting.asks[waiting.kind[number]]) is None
-            for each, number in zip(kept, numbers, strict=True)
-        ]
-        held = {number: each for number, each, may in zip(numbers, kept, free, strict=True) if may}
+        held: dict[int, Promise] = {}
+        for promise in self.world.promises.values():
+            number = waiting.index.get(promise.request)
+            if number is None or promise.request in self.fixed:
+                continue
+            asks = waiting.asks[waiting.kind[number]]
+            if promise.start > self.now or quotas.fits(waiting.request(number).queue, asks) is None:
+                held[number] = promise
         if held:
             rank = places(waiting, quotas, self._past)
             ordered = sorted(held, key=lambda number: int(rank[number]))
@@ -151,10 +150,11 @@ class _Plan:
             request = request_of(number)
             if request.id in self.refusals:
                 continue
-            skipped = self.order.why(number)
             if request.id in self.fixed and request.id not in self.seated:
                 self.refusals[request.id] = self.offering.awaits(request.id)
-            elif skipped is not None and skipped.shortage is not None:
+                continue
+            skipped = self.order.why(number)
+            if skipped is not None and skipped.shortage is not None:
                 self.refusals[request.id] = skipped.shortage.refusal(request.id)
             elif skipped is not None and skipped.cause is Cause.CAPACITY:
                 same = self.refusals[request_of(skipped.behind).id]
@@ -203,17 +203,12 @@ class _Plan:
         running = [gang for gang in self.world.running.values() if _may_grow(gang)]
         if not running:
             return ()
-        nobody = [
-            self.world.waiting.request(number)
-            for number in left
-            if self.refusals[self.world.waiting.request(number).id].cause is not Cause.NEVER
-        ]
-        free = np.ones(len(self.nodes.names), np.bool_)
-        for window in self.world.windows:
-            free[[self.nodes.index[name] for name in window.nodes if name in self.nodes.index]] = False
+        waiting = [self.world.waiting.request(number) for number in left]
+        waiting = [request for request in waiting if self.refusals[request.id].cause is not Cause.NEVER]
+        free = ~self.nodes.among(name for window in self.world.windows for name in window.nodes)
         settings = self.world.settings
         return growths(
-            self.nodes, self.world.placer.place, running, nobody, self.now, settings.pace, self.world.resized,
+            self.nodes, self.world.placer.place, running, waiting, self.now, settings.pace, self.world.resized,
             may=self._may_have, allowed=free,
         )  # fmt: skip
 
