@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
+from definitions.places import Placement
 from definitions.pod import PodCause
 from definitions.pod_needs import PodNeeds
 from definitions.progress import ProgressNow
@@ -104,6 +105,9 @@ class AttemptLaunch(Wire):
     readiness: Readiness | None = None
     avoid_nodes: tuple[str, ...] = ()
     pod: PodNeeds | None = None  # None: processes of one machine
+    placement: Placement | None = (
+        None  # the scheduler's places, which the attempt gets and no others; None: no scheduler
+    )
 
     @property
     def ranks(self) -> int:

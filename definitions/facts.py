@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from definitions.attempt import AttemptObservation, AttemptRef, Collected, StopRequest
+from definitions.places import Displaced, Placed
 from definitions.states import FailureClass
 from definitions.wire import Wire
 
@@ -83,7 +84,7 @@ class Requested(Wire):
 
 
 Fact = Annotated[
-    Launched | LaunchFailed | Observed | AttemptCollected | CollectFailed | TimerFired | Requested,
+    Launched | LaunchFailed | Observed | AttemptCollected | CollectFailed | TimerFired | Requested | Placed | Displaced,
     Field(discriminator="kind"),
 ]
 

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.facts import AttemptSummary, Event, Verb
+from definitions.places import Placement, Ticket
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
 
@@ -68,6 +69,9 @@ class JobState(Wire):
     events: tuple[Event, ...] = ()  # not yet recorded; the next activity carries and clears them
     event_count: int = 0
     exit_code: int | None = None
+    ticket: Ticket | None = None  # None: attempts begin without waiting for places
+    placement: Placement | None = None  # of the current attempt
+    displaced: str = ""  # why the scheduler wants the places of the current attempt back
 
 
 class JobInput(Wire):

@@ -7,6 +7,7 @@ class Phase(StrEnum):
     """Where a job is. The reason is a field of its own beside it."""
 
     PENDING = "Pending"  # accepted: the row is there, the workflow has not begun
+    QUEUED = "Queued"  # it waits for places; the scheduler decides
     STARTING = "Starting"  # an attempt is being launched
     RUNNING = "Running"
     COLLECTING = "Collecting"  # an attempt has ended; logs, checkpoints and artifacts are being kept

@@ -1,6 +1,7 @@
 """Where a job was submitted from, as its row keeps it."""
 
 from definitions.attempt import SeedCheckpoint
+from definitions.places import Ticket
 from definitions.wire import Wire
 
 
@@ -20,3 +21,4 @@ class JobSubmission(Wire):
     git: GitFacts | None = None
     snapshot: str | None = None
     seed_checkpoint: SeedCheckpoint | None = None
+    ticket: Ticket | None = None  # found at acceptance; None: it starts without waiting for a place

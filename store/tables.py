@@ -5,6 +5,16 @@ from store.tables_access import IdempotencyRow, SecretRow, TokenRow
 from store.tables_clusters import ClusterRow, InstallationRow, NodeRow
 from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow, TemplateRow
+from store.tables_scheduling import (
+    DecisionRow,
+    GangRow,
+    OutboxRow,
+    PoolChangeRow,
+    PoolRow,
+    QueuePastRow,
+    QueueUseRow,
+    SchedulingDocumentRow,
+)
 
 metadata = Base.metadata
 
@@ -13,12 +23,20 @@ __all__ = [
     "AttemptRow",
     "CheckpointRow",
     "ClusterRow",
+    "DecisionRow",
     "EventRow",
+    "GangRow",
     "IdempotencyRow",
     "InstallationRow",
     "JobRow",
     "NodeRow",
+    "OutboxRow",
+    "PoolChangeRow",
+    "PoolRow",
+    "QueuePastRow",
+    "QueueUseRow",
     "ScheduleRow",
+    "SchedulingDocumentRow",
     "SecretRow",
     "SnapshotRow",
     "TemplateRow",
