@@ -28,6 +28,8 @@ SETTINGS = {
     "WorkingDir": f"/{base.HOME}",
     "Env": ["PATH=/usr/local/bin:/usr/bin:/bin", "LANG=C.UTF-8"],
 }
+# Nothing of the image can be written to; what the scheduler compiles is kept here for the next process.
+COMPILED = "NUMBA_CACHE_DIR=/tmp/compiled"
 # Starts a module of the control plane that cannot be mistaken for a user's of the same name.
 ENTRYPOINT = ["/usr/bin/python3", "-I", "-m", "perdure.local._boot"]
 
@@ -97,7 +99,8 @@ class Builder:
     def perdure(self) -> Image:
         """The control plane and the steps of a pod, and what a pod takes of it to start ranks in any image."""
         layers = [self._base, self._locked("image.lock.txt"), self._bundle(), self._ours()]
-        return oci.assemble(NAMES["perdure"], self._machine, layers, {**SETTINGS, "Entrypoint": ENTRYPOINT})
+        settings = {**SETTINGS, "Env": [*SETTINGS["Env"], COMPILED], "Entrypoint": ENTRYPOINT}
+        return oci.assemble(NAMES["perdure"], self._machine, layers, settings)
 
     @property
     def _base_inputs(self) -> list[str]:

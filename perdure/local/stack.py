@@ -50,8 +50,8 @@ def spawner(
     home: Home, ports: Ports, lock: int, environ: Mapping[str, str]
 ) -> "Callable[[ChildSpec], subprocess.Popen[bytes]]":
     """How a child is started: isolated, in a session of its own, holding the lock, bound to this process's life."""
-    environment = environment_of(environ)
-    environment |= ports.environment() | {HOME_VARIABLE: str(home.root), _boot.LOCK_VARIABLE: str(lock)}
+    own = {HOME_VARIABLE: str(home.root), _boot.LOCK_VARIABLE: str(lock)}
+    environment = child_environment(environ) | ports.environment() | own
 
     def spawn(spec: ChildSpec) -> "subprocess.Popen[bytes]":
         if spec.name == "worker":
@@ -70,6 +70,12 @@ def spawner(
             )
 
     return spawn
+
+
+def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """What a part of the embedded control plane gets. The scheduler's loops run uncompiled there, unless the user says
+    otherwise: for up to a few hundred nodes that is fast enough, and nobody waits half a minute for a compiler."""
+    return {"NUMBA_DISABLE_JIT": "1", **environment_of(environ)}
 
 
 def environment_of(environ: Mapping[str, str]) -> dict[str, str]:
