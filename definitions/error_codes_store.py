@@ -132,3 +132,11 @@ register(
     "No program can be given a value with a NUL character, or with half of a character that needs two.",
     "Encode binary values, for example in base64, and decode them in the job.",
 )
+register(
+    "PD-3740",
+    "Decision overtaken",
+    409,
+    Exit.CONFLICT,
+    "Another scheduler took over the pool, or decided for it, after this one had looked at it. Nothing was written.",
+    "Nothing is to be done: the pool is looked at again, and decided anew from what is there then.",
+)

@@ -37,3 +37,10 @@ class BadCursor(PerdureError):
 
     def __init__(self) -> None:
         super().__init__("PD-3702", "the cursor cannot be read", where="cursor")
+
+
+class Fenced(PerdureError):
+    """Another decider took the pool, or decided for it, since this one looked. Nothing of its verdict was written."""
+
+    def __init__(self, pool: str, what: str) -> None:
+        super().__init__("PD-3740", f"a decision for pool {pool!r} is not accepted: {what}")

@@ -62,6 +62,14 @@ def read_name_and_number(text: str) -> tuple[str, int]:
     raise BadCursor
 
 
+def read_place(text: str) -> tuple[int, str]:
+    """The key (position, id) that `cursor` spelled. Raises BadCursor for anything else."""
+    match _read(text):
+        case [int(position), str(name)] if 0 <= position < 2**63:
+            return position, name
+    raise BadCursor
+
+
 def read_cluster_and_node(text: str) -> tuple[str, str]:
     """The key (cluster, node) that `cursor` spelled. Raises BadCursor for anything else."""
     match _read(text):

@@ -1,14 +1,18 @@
 """Statements that both databases understand, and that say how many rows they changed."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
-from sqlalchemy import CursorResult, Delete, Table, Update
+from sqlalchemy import CursorResult, Delete, Executable, Table, Update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.orm import Session
 
 from store.base import Base
+
+T = TypeVar("T")
+
+AT_ONCE = 5_000  # values in one statement; SQLite takes 32,766, PostgreSQL 65,535
 
 
 def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], key: Sequence[str]) -> int:
@@ -24,6 +28,25 @@ def insert_missing(session: Session, table: type[Base], rows: Sequence[Mapping[s
     for row in rows:
         inserted += cast(CursorResult[Any], session.execute(statement, dict(row), execution_options=options)).rowcount
     return inserted
+
+
+def insert_missing_many(
+    session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], key: Sequence[str]
+) -> None:
+    """`insert_missing` in one go, where nobody asks how many there were."""
+    if rows:
+        statement = _dialect(session).insert(cast(Table, table.__table__))
+        run_each(session, statement.on_conflict_do_nothing(index_elements=list(key)), rows)
+
+
+def insert_or_replace(
+    session: Session, table: type[Base], rows: Sequence[Mapping[str, Any]], key: Sequence[str], written: Sequence[str]
+) -> None:
+    """Insert rows; where the key is there already, overwrite the columns `written`. One writer at a time."""
+    if rows:
+        insert = _dialect(session).insert(cast(Table, table.__table__))
+        over = {name: insert.excluded[name] for name in written}
+        run_each(session, insert.on_conflict_do_update(index_elements=list(key), set_=over), rows)
 
 
 def insert_or_newer(
@@ -49,6 +72,18 @@ def changed(session: Session, statement: Update | Delete) -> int:
     """Run an update or a delete and return how many rows it met. Rows loaded before are not refreshed."""
     result = session.execute(statement, execution_options={"synchronize_session": False})
     return cast(CursorResult[Any], result).rowcount
+
+
+def run_each(session: Session, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run one statement on a table with the values of each row, in their order, handed over together."""
+    if rows:
+        session.execute(statement, [dict(row) for row in rows])
+
+
+def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Items in parts that one statement can name."""
+    for start in range(0, len(items), AT_ONCE):
+        yield items[start : start + AT_ONCE]
 
 
 def _dialect(session: Session) -> ModuleType:

@@ -1,0 +1,137 @@
+"""Gangs: jobs that wait for places or hold them. A gang's row follows its job's phase.
+
+What a job asks for is written here with the job's own row; what the scheduler says of it, by `pools.commit`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import func, select, tuple_
+from sqlalchemy.orm import Session
+
+from definitions.states import Phase
+from store import pools, queue_use
+from store.paging import Page, cursor, cut, read_place, typed
+from store.tables_jobs import JobRow
+from store.tables_scheduling import GangRow
+from store.upsert import chunks
+
+WAITING = "waiting"
+LAST = 2**62  # the position of a gang that no decision has seen yet, or that holds places
+OF_THE_JOB = ("priority", "priority_class", "limit_seconds")  # what may change while a gang holds places
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What a job asks for. `priority`: that of its class counted in. `shape`: canonical JSON of its pods."""
+
+    pool: str
+    queue: str
+    priority: int
+    priority_class: str | None
+    limit_seconds: int | None
+    shape: str
+
+
+def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, now: datetime) -> None:
+    """Bring a job's gang in line with the state that was just written to the job's row, which is locked.
+
+    `attempt`: of that state. Queued: the gang waits for the next attempt, and what it held for the last one is given
+    back along the path that was taken. With an attempt: it keeps what it holds. Else: its row and amounts are gone.
+    Safe to repeat; an older state than the row's must not come here, as it must not get into the job's row.
+    """
+    row = session.get(GangRow, job.id, with_for_update=True, populate_existing=True)
+    if phase is Phase.QUEUED:
+        _wait(session, job, row, attempt + 1, ask, now)
+    elif row is not None and phase.has_attempt:
+        _ask_again(session, row, ask, OF_THE_JOB)
+    elif row is not None:
+        _give_back(session, row)
+        session.delete(row)
+        session.flush()
+        pools.note(session, row.pool, "gang", row.job)
+
+
+def rows(session: Session, pool: str) -> list[GangRow]:
+    """Every gang of a pool, of all tenants, by job."""
+    return list(session.scalars(select(GangRow).where(GangRow.pool == pool).order_by(GangRow.job)))
+
+
+def some(session: Session, jobs: Sequence[str]) -> list[GangRow]:
+    """The gangs of these jobs that are there, of all tenants, by job."""
+    found: list[GangRow] = []
+    for part in chunks(sorted(set(jobs))):
+        found += session.scalars(select(GangRow).where(GangRow.job.in_(part)).order_by(GangRow.job))
+    return found
+
+
+def get(session: Session, tenant: str, project: str, job: str) -> GangRow | None:
+    mine = (GangRow.tenant == tenant, GangRow.project == project, GangRow.job == job)
+    return session.scalar(select(GangRow).where(*mine))
+
+
+def page(
+    session: Session,
+    tenant: str | None,
+    queue: str | None = None,
+    state: str | None = None,
+    limit: int = 100,
+    after: str | None = None,
+) -> Page[GangRow]:
+    """Gangs of a tenant (None: of all, for the installation's admins) by position, those without one last; at most
+    `limit`. `after` is the cursor of the page before; raises BadCursor."""
+    place = func.coalesce(GangRow.position, LAST)
+    query = select(GangRow)
+    for column, wanted in ((GangRow.tenant, tenant), (GangRow.queue, queue), (GangRow.state, state)):
+        if wanted is not None:
+            query = query.where(column == wanted)
+    if after is not None:
+        query = query.where(tuple_(place, GangRow.job) > typed((GangRow.position, GangRow.job), read_place(after)))
+    found = session.scalars(query.order_by(place, GangRow.job).limit(limit + 1)).all()
+    return cut(found, limit, lambda row: cursor(LAST if row.position is None else row.position, row.job))
+
+
+def _wait(session: Session, job: JobRow, row: GangRow | None, attempt: int, ask: Ask, now: datetime) -> None:
+    if job.phase.is_final or job.deleted_at is not None:
+        return  # a final job has no gang, whoever asks
+    if row is None:
+        row = GangRow(tenant=job.tenant, project=job.project, job=job.id, attempt=attempt, version=1, asked_at=now)
+        _set(row, asdict(ask) | {"state": WAITING})
+        session.add(row)
+        session.flush()
+        pools.note(session, row.pool, "gang", row.job)
+    elif row.attempt < attempt:
+        _wait_again(session, row, attempt, ask)
+    elif row.attempt == attempt:
+        _ask_again(session, row, ask, tuple(asdict(ask)) if row.state == WAITING else OF_THE_JOB)
+
+
+def _wait_again(session: Session, row: GangRow, attempt: int, ask: Ask) -> None:
+    """After an attempt whose pods are gone. It keeps its time: being displaced costs no turn."""
+    _give_back(session, row)
+    _set(row, asdict(ask) | {"state": WAITING, "attempt": attempt, "version": row.version + 1})
+    _set(row, dict.fromkeys(("pods", "amounts", "placed_at", "decision", "position", "cause", "refusal")))
+    _set(row, dict.fromkeys(("reason", "start_at", "end_at", "firm", "leaves_for")))
+    session.flush()
+    pools.note(session, row.pool, "gang", row.job)
+
+
+def _ask_again(session: Session, row: GangRow, ask: Ask, names: Sequence[str]) -> None:
+    """Take over what of the ask has changed, if anything has."""
+    if all(getattr(row, name) == getattr(ask, name) for name in names):
+        return
+    _set(row, {name: getattr(ask, name) for name in names} | {"version": row.version + 1})
+    session.flush()
+    pools.note(session, row.pool, "gang", row.job)
+
+
+def _give_back(session: Session, row: GangRow) -> None:
+    if row.amounts is not None:
+        queue_use.give(session, row.amounts["path"], row.amounts["of"])
+
+
+def _set(row: GangRow, values: dict[str, Any]) -> None:
+    for name, value in values.items():
+        setattr(row, name, value)

@@ -1,0 +1,146 @@
+"""How a verdict is written, in few statements whatever its size. Called by `pools.commit`, which holds the pool.
+
+Locks are taken in one order: the pool, gangs, counters of queues. The journal takes a gang and then counters too, so
+neither waits for the other in a circle.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Any, cast
+
+from sqlalchemy import Row, Table, bindparam, delete, select, update
+from sqlalchemy.orm import Session
+
+from definitions.places import Displaced, Placed, Placement
+from store import outbox, queue_use
+from store.queue_use import Claim
+from store.tables_scheduling import DecisionRow, GangRow, PoolChangeRow, PoolRow, QueuePastRow
+from store.upsert import changed, chunks, insert_or_replace, run_each
+from store.verdicts import Committed, Given, Told, Verdict, Waits
+
+GANGS = cast(Table, GangRow.__table__)
+Gang = Row[Any]  # job, tenant, queue, attempt, version, state
+
+
+def see(session: Session, pool: str, verdict: Verdict, now: datetime) -> None:
+    """Remove the changes that the verdict knows of, and no others; keep what queues used in the past."""
+    for seen in chunks(sorted(verdict.seen)):
+        changed(session, delete(PoolChangeRow).where(PoolChangeRow.pool == pool, PoolChangeRow.seq.in_(seen)))
+    past = [
+        {"pool": pool, "queue": was.queue, "resource": was.resource, "amount": was.amount, "at": now}
+        for was in verdict.past
+    ]
+    insert_or_replace(session, QueuePastRow, past, ("pool", "queue", "resource"), ("amount", "at"))
+
+
+def settle(session: Session, pool: PoolRow, verdict: Verdict, now: datetime) -> Committed:
+    """Write what the verdict says of gangs as the decision that `pool` has come to."""
+    said_of: tuple[Given | Told, ...] = (*verdict.given, *verdict.told)
+    gangs = _locked(session, pool.name, [said.job for said in said_of])
+    told = [said for said in verdict.told if _is(gangs.get(said.job), said, "placed")]
+    _write_waits(session, pool, verdict.waits)
+    given = _taken(
+        session, verdict, [said for said in verdict.given if _is(gangs.get(said.job), said, "waiting")], gangs
+    )
+    _write_given(session, pool, given, verdict, gangs, now)
+    _write_told(session, pool, told)
+    _tell(session, pool, given, told, gangs, now)
+    kept = frozenset(said.job for said in given)
+    dropped = frozenset(said.job for said in said_of) - kept - {said.job for said in told}
+    _keep(session, pool, verdict, dropped, now)
+    return Committed(pool.decision, kept, dropped)
+
+
+def _locked(session: Session, pool: str, jobs: Sequence[str]) -> dict[str, Gang]:
+    seen = (GangRow.job, GangRow.tenant, GangRow.queue, GangRow.attempt, GangRow.version, GangRow.state)
+    found: dict[str, Gang] = {}
+    for some in chunks(sorted(jobs)):
+        query = select(*seen).where(GangRow.pool == pool, GangRow.job.in_(some)).order_by(GangRow.job)
+        found |= {gang.job: gang for gang in session.execute(query.with_for_update())}
+    return found
+
+
+def _is(gang: Gang | None, said: Given | Told, state: str) -> bool:
+    """Whether the gang is as the verdict saw it."""
+    return gang is not None and (gang.version, gang.attempt, gang.state) == (said.version, said.attempt, state)
+
+
+def _taken(session: Session, verdict: Verdict, given: list[Given], gangs: dict[str, Gang]) -> list[Given]:
+    """Those starts whose amounts fit below every limit, and are taken now. Earlier ones go first."""
+    claims = [Claim(tuple(verdict.paths[gangs[said.job].queue]), said.amounts) for said in given]
+    fits = queue_use.take_each(session, claims, verdict.limits)
+    return [said for said, taken in zip(given, fits, strict=True) if taken]
+
+
+def _write_waits(session: Session, pool: PoolRow, waits: Iterable[Waits]) -> None:
+    """Only of gangs that still wait as they were seen: for another one there is a change, and the next decision."""
+    columns = ("position", "cause", "refusal", "reason", "start_at", "end_at", "firm")
+    as_seen = (
+        GANGS.c.job == bindparam("of_job"),
+        GANGS.c.version == bindparam("of_version"),
+        GANGS.c.pool == pool.name,
+        GANGS.c.state == "waiting",
+    )
+    values = {name: bindparam(f"new_{name}", type_=GANGS.c[name].type) for name in columns}
+    statement = update(GANGS).where(*as_seen).values(decision=pool.decision, **values)
+    rows = [
+        {"of_job": said.job, "of_version": said.version} | {f"new_{name}": getattr(said, name) for name in columns}
+        for said in sorted(waits, key=lambda said: said.job)
+    ]
+    run_each(session, statement, rows)
+
+
+def _write_given(
+    session: Session, pool: PoolRow, given: list[Given], verdict: Verdict, gangs: dict[str, Gang], now: datetime
+) -> None:
+    fixed = dict(state="placed", placed_at=now, decision=pool.decision)
+    fixed |= dict.fromkeys(("position", "cause", "refusal", "start_at", "end_at", "firm", "leaves_for"))
+    values = {name: bindparam(f"new_{name}", type_=GANGS.c[name].type) for name in ("pods", "amounts", "reason")}
+    statement = update(GANGS).where(GANGS.c.job == bindparam("of_job")).values(**fixed, **values)
+    rows = [
+        {
+            "of_job": said.job,
+            "new_pods": [pod.model_dump(mode="json") for pod in said.pods],
+            "new_amounts": {"path": list(verdict.paths[gangs[said.job].queue]), "of": dict(said.amounts)},
+            "new_reason": said.reason,
+        }
+        for said in given
+    ]
+    run_each(session, statement, rows)
+
+
+def _write_told(session: Session, pool: PoolRow, told: list[Told]) -> None:
+    values = {name: bindparam(f"new_{name}", type_=GANGS.c[name].type) for name in ("leaves_for", "reason")}
+    mine = GANGS.c.job == bindparam("of_job")
+    statement = update(GANGS).where(mine).values(state="leaving", decision=pool.decision, **values)
+    rows = [{"of_job": said.job, "new_leaves_for": said.leaves_for, "new_reason": said.reason} for said in told]
+    run_each(session, statement, rows)
+
+
+def _tell(
+    session: Session, pool: PoolRow, given: list[Given], told: list[Told], gangs: dict[str, Gang], now: datetime
+) -> None:
+    """The messages to the jobs. Their keys name attempt and decision, so each is one message."""
+    facts: list[tuple[str, Placed | Displaced]] = []
+    for start in given:
+        placement = Placement(pool=pool.name, decision=pool.decision, pods=start.pods)
+        facts.append((start.job, Placed(attempt=start.attempt, at=now, placement=placement)))
+    facts += [(stop.job, Displaced(attempt=stop.attempt, at=now, reason=stop.reason)) for stop in told]
+    messages = [
+        outbox.message(
+            f"{fact.kind}/{job}/{fact.attempt}/{pool.decision}",
+            f"pool/{pool.name}",
+            f"job/{gangs[job].tenant}/{job}",
+            fact.model_dump(mode="json"),
+            now,
+        )
+        for job, fact in facts
+    ]
+    outbox.add_all(session, messages)
+
+
+def _keep(session: Session, pool: PoolRow, verdict: Verdict, dropped: frozenset[str], now: datetime) -> None:
+    document = verdict.document | ({"dropped": sorted(dropped)} if dropped else {})
+    made = dict(pool=pool.name, number=pool.decision, token=pool.token, at=now, digest=verdict.digest)
+    session.add(DecisionRow(**made, document=document))
+    session.flush()
