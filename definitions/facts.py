@@ -69,6 +69,7 @@ class Verb(StrEnum):
     RESUME = "resume"
     EXTEND = "extend"
     CHECKPOINT = "checkpoint"
+    REPRIORITISE = "reprioritise"
 
 
 class Requested(Wire):
@@ -81,6 +82,7 @@ class Requested(Wire):
     reason: str = ""
     at: datetime
     extend_by: timedelta | None = None
+    priority: int | None = None  # 0 to 100
 
 
 Fact = Annotated[
@@ -116,6 +118,7 @@ class AttemptSummary(Wire):
     reached_step: int | None = None
     checkpoint_step: int | None = None
     counted: bool = True  # whether it used up the retry budget
+    displaced: bool = False  # whether the scheduler took its places back
     nodes: tuple[str, ...] = ()
     last_lines: tuple[str, ...] = ()
 

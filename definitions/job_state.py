@@ -70,6 +70,7 @@ class JobState(Wire):
     event_count: int = 0
     exit_code: int | None = None
     ticket: Ticket | None = None  # None: attempts begin without waiting for places
+    queued_at: datetime | None = None  # since when it waits for places; names this asking among all of the job's
     placement: Placement | None = None  # of the current attempt
     displaced: str = ""  # why the scheduler wants the places of the current attempt back
 

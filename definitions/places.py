@@ -36,6 +36,7 @@ class Placed(Wire):
     kind: Literal["placed"] = "placed"
     attempt: int  # that they are for
     at: datetime
+    asked_at: datetime | None = None  # of the asking that it answers: one that was taken back is not answered
     placement: Placement
 
 

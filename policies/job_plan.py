@@ -10,6 +10,7 @@ from definitions.job_checkpoints import Checkpoints, MetricMode, ResumeMode
 from definitions.job_lifecycle import Retry
 from definitions.job_state import CheckpointRules, JobState, RetryRules
 from definitions.job_workload import WorkdirMode
+from definitions.pod_needs import PodNeeds
 from definitions.states import Mode
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
@@ -44,6 +45,7 @@ def initial_state(job: Job, ids: JobIds, submission: JobSubmission) -> JobState:
         pin=spec.placement.pin,
         resume_from=seed.folder if seed else None,
         resume_step=seed.step if seed else None,
+        ticket=submission.ticket,
     )
 
 
@@ -77,8 +79,16 @@ def attempt_template(job: Job, ids: JobIds, submission: JobSubmission) -> Attemp
         artifacts_max_bytes=spec.artifacts.max_bytes,
         restart=_restart(spec),
         readiness=_readiness(spec),
-        pod=pod_needs(spec),
+        pod=_pod(spec, submission),
     )
+
+
+def _pod(spec: JobSpec, submission: JobSubmission) -> PodNeeds | None:
+    """With a ticket the priority class is one of the scheduler's, which the cluster itself may not know."""
+    needs = pod_needs(spec)
+    if needs is None or submission.ticket is None:
+        return needs
+    return needs.model_copy(update={"priority_class": None})
 
 
 def retry_rules(retry: Retry) -> RetryRules:

@@ -59,19 +59,13 @@ def note(state: JobState, now: datetime, kind: str, reason: str, *, actor: str =
     return state.model_copy(update={"events": (*state.events, event), "event_count": number})
 
 
-def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYSTEM) -> Decision:
+def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYSTEM, kind: str = "phase") -> Decision:
     """Begin the next attempt, from the newest verified checkpoint when there is one."""
-    if state.timeout is not None and state.used >= state.timeout:
-        return end(state, Phase.FAILED, f"its {state.timeout} of running time are used up", now, FailureClass.TIMEOUT)
+    if has_no_time(state):
+        return end_without_time(state, now)
     number = state.attempt + 1
     waits = state.launch.pod is not None  # pods may wait for hours, and waiting is no running time
-    ref = AttemptRef(
-        tenant=state.tenant,
-        project=state.project,
-        job=state.job,
-        number=number,
-        token=attempt_token(state.seed, number),
-    )
+    ref = next_ref(state)
     fresh = state.model_copy(
         update={
             "attempt": number,
@@ -85,10 +79,33 @@ def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYST
             "launch_refused": False,
             "launch_from_step": state.resume_step,
             "limit_moved": False,
+            "displaced": "",
         }
     )
     begins = "" if state.resume_step is None else f", from step {state.resume_step}"
-    return move(fresh, Phase.STARTING, f"attempt {number}: {why}{begins}", now, LaunchCommand(ref=ref), actor=actor)
+    said = f"attempt {number}: {why}{begins}"
+    return move(fresh, Phase.STARTING, said, now, LaunchCommand(ref=ref), actor=actor, kind=kind)
+
+
+def has_no_time(state: JobState) -> bool:
+    """Whether the time that the job may run is used up."""
+    return state.timeout is not None and state.used >= state.timeout
+
+
+def end_without_time(state: JobState, now: datetime) -> Decision:
+    return end(state, Phase.FAILED, f"its {state.timeout} of running time are used up", now, FailureClass.TIMEOUT)
+
+
+def next_ref(state: JobState) -> AttemptRef:
+    """The name of the attempt after the present one."""
+    number = state.attempt + 1
+    return AttemptRef(
+        tenant=state.tenant,
+        project=state.project,
+        job=state.job,
+        number=number,
+        token=attempt_token(state.seed, number),
+    )
 
 
 def stop_attempt(state: JobState, verb: Verb, phase: Phase, reason: str, now: datetime, actor: str) -> Decision:
@@ -99,11 +116,12 @@ def stop_attempt(state: JobState, verb: Verb, phase: Phase, reason: str, now: da
 
 
 def stop_command(state: JobState) -> StopCommand:
+    """A job that is to go on later saves first: when it is suspended, and when others get its places."""
     assert state.ref is not None
-    suspend = state.stop_requested is Verb.SUSPEND
+    displaced = state.stop_requested is None
     stop = StopRequest(
-        reason="suspended" if suspend else "cancelled",
-        checkpoint_first=suspend,
+        reason="displaced" if displaced else "suspended" if state.stop_requested is Verb.SUSPEND else "cancelled",
+        checkpoint_first=state.stop_requested is not Verb.CANCEL,
         checkpoint_within=_time_to_save(state.launch),
         grace=state.launch.grace,
     )
@@ -117,7 +135,16 @@ def collect(state: JobState, reason: str, now: datetime) -> Decision:
 
 def end(state: JobState, phase: Phase, reason: str, now: datetime, failure: FailureClass | None = None) -> Decision:
     """Go to a final phase."""
-    over = state.model_copy(update={"failure": failure, "ended_at": now, "wake_at": None, "stop_requested": None})
+    over = state.model_copy(
+        update={
+            "failure": failure,
+            "ended_at": now,
+            "wake_at": None,
+            "stop_requested": None,
+            "queued_at": None,
+            "displaced": "",
+        }
+    )
     return move(over, phase, reason, now, RecordCommand())
 
 
@@ -128,7 +155,7 @@ def attempt_token(seed: str, number: int) -> str:
 
 def attempt_launch(state: JobState) -> AttemptLaunch:
     """What the runtime is given for the current attempt. The deadline counts from the start of the attempt; pods
-    get a time limit that counts from their own.
+    get a time limit that counts from their own. With places of the scheduler's there is no node left to choose.
 
     The other job's checkpoint is needed only to start from: once the job has a later one of its own, that one may have
     been pruned, and the other job deleted.
@@ -142,7 +169,10 @@ def attempt_launch(state: JobState) -> AttemptLaunch:
         "resume_from": state.resume_from,
         "resume_step": state.resume_step,
         "seed_checkpoint": seed if seed is not None and seed.folder == state.resume_from else None,
+        "placement": state.placement,
     }
+    if state.placement is not None:
+        given["avoid_nodes"] = ()
     if launch.pod is None:
         return launch.model_copy(update={**given, "deadline": deadline(state)})
     left = None if state.timeout is None else state.timeout - state.used
@@ -158,7 +188,7 @@ def deadline(state: JobState) -> datetime | None:
 
 def _place(state: JobState, pod: PodNeeds) -> dict[str, Any]:
     """A pinned job goes to its nodes and nowhere else: there is none to avoid, and it waits until they can take it."""
-    if not state.pinned:
+    if not state.pinned or state.placement is not None:
         return {}
     return {"pod": pod.model_copy(update={"nodes": state.pinned}), "avoid_nodes": ()}
 

@@ -22,10 +22,12 @@ from definitions.facts import (
     Verb,
 )
 from definitions.job_state import JobState
+from definitions.places import Displaced, Placed
 from definitions.states import FailureClass, Phase
 from policies.checkpoints import explain_resume, resume_point
 from policies.failure import Judgement, judge
-from policies.job_steps import Decision, collect, end, move, note, start_attempt, stay, stop_command
+from policies.job_queueing import is_leaving, next_attempt, on_displaced, on_placed, wait_again
+from policies.job_steps import Decision, collect, end, move, note, stay, stop_command
 from policies.job_waits import WAITS, ran_on, runs, started_at, waits
 from policies.requests import on_request
 from policies.retry import decide
@@ -39,7 +41,7 @@ def begin(state: JobState, now: datetime, *, suspended: bool = False) -> Decisio
     """The first decision about an accepted job."""
     if suspended:
         return move(state, Phase.SUSPENDED, "submitted as suspended; `jobs resume` starts it", now, RecordCommand())
-    return start_attempt(state, now, "first start")
+    return next_attempt(state, now, "first start")
 
 
 def moment(fact: Fact, fallback: datetime) -> datetime:
@@ -59,6 +61,10 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
     match state.phase, fact:
         case _, Requested():
             return on_request(state, fact, now)
+        case Phase.QUEUED, Placed():
+            return on_placed(state, fact, now)
+        case _, Displaced():
+            return on_displaced(state, fact, now)
         case Phase.STARTING, Launched() if fact.attempt == state.attempt:
             return runs(state, now, fact.at) if fact.running else waits(state, fact.note or WAITS, now)
         case ((Phase.STARTING | Phase.SUSPENDING | Phase.CANCELLING), LaunchFailed()) if fact.attempt == state.attempt:
@@ -72,7 +78,7 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
         case Phase.COLLECTING, CollectFailed() if fact.attempt == state.attempt:
             return _finish_attempt(state, _nothing_kept(state, fact), now)
         case Phase.BACKING_OFF, TimerFired() if state.wake_at is None or now >= state.wake_at:
-            return start_attempt(state, now, "retry")
+            return next_attempt(state, now, "retry")
         case ((Phase.STARTING | Phase.RUNNING), TimerFired()):
             return _poll(state)
         case ((Phase.SUSPENDING | Phase.CANCELLING), TimerFired()):
@@ -142,13 +148,26 @@ def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Dec
         return end(state, Phase.CANCELLED, "cancelled; every process has ended", now)
     if state.stop_requested is Verb.SUSPEND:
         return _suspended(state, now)
+    if _is_displaced(state):
+        return wait_again(state, now)
     return _retry_or_fail(state, now)
 
 
 def _judge(state: JobState, collected: Collected) -> Judgement:
     if state.launch_problem:
-        return Judgement(failure=FailureClass.INFRASTRUCTURE, reason=f"could not be started: {state.launch_problem}")
-    return judge(collected.observation, state.launch.mode)
+        found = Judgement(failure=FailureClass.INFRASTRUCTURE, reason=f"could not be started: {state.launch_problem}")
+    else:
+        found = judge(collected.observation, state.launch.mode)
+    if found.failure is None or not _is_displaced(state):
+        return found
+    why = f"displaced: {state.displaced}; {found.reason}"
+    return found.model_copy(update={"failure": FailureClass.PREEMPTED, "reason": why})
+
+
+def _is_displaced(state: JobState) -> bool:
+    """Whether the attempt ended because its places were wanted back. One that can never start has failed all the same,
+    and what a person asked for since then comes first."""
+    return is_leaving(state) and not state.launch_refused
 
 
 def _resume_from(state: JobState, collected: Collected) -> JobState:
@@ -182,6 +201,7 @@ def _remember(state: JobState, collected: Collected, judgement: Judgement, now: 
         nodes=judgement.nodes,
         last_lines=judgement.last_lines,
         counted=False,
+        displaced=judgement.failure is not None and _is_displaced(state),
     )
     # Nothing is decided from earlier attempts' last lines, and a hundred times twenty would not fit into a history.
     earlier = tuple(attempt.model_copy(update={"last_lines": ()}) for attempt in state.attempts)
@@ -191,6 +211,7 @@ def _remember(state: JobState, collected: Collected, judgement: Judgement, now: 
             "used": state.used + (ended - started if started is not None else timedelta(0)),
             "exit_code": judgement.exit_code,
             "attempt_started_at": None,
+            "placement": None,
         }
     )
 
@@ -201,7 +222,7 @@ def _suspended(state: JobState, now: datetime) -> Decision:
         if state.resume_step is None
         else f"it will resume from step {state.resume_step}"
     )
-    idle = state.model_copy(update={"stop_requested": None})
+    idle = state.model_copy(update={"stop_requested": None, "displaced": ""})
     return move(idle, Phase.SUSPENDED, f"suspended; {step}", now, RecordCommand())
 
 

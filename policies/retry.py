@@ -95,8 +95,8 @@ def _within_budget(
     most = allowed if allowed is not None else rule.limit
     if most is not None and of_class > most:
         return RetryVerdict(retry=False, why=_used_up(most, f" for {failed.failure}"))
-    uncounted = sum(1 for a in state.attempts if a.failure is not None and not TABLE[a.failure].counted)
-    if not rule.counted and uncounted >= UNCOUNTED_LIMIT:
+    free = [a for a in state.attempts if a.failure is not None and not TABLE[a.failure].counted and not a.displaced]
+    if not rule.counted and len(free) >= UNCOUNTED_LIMIT:
         return RetryVerdict(retry=False, why=f"no retries left: {UNCOUNTED_LIMIT} times {failed.failure}")
     if rule.counted and state.retries_used >= state.retry.limit:
         return RetryVerdict(retry=False, why=_used_up(state.retry.limit))

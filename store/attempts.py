@@ -36,7 +36,7 @@ def record(session: Session, job: JobRow, summary: AttemptSummary, event_count: 
     row = _row(session, job, summary.number, summary.token)
     if event_count < row.event_count:
         return
-    for name, value in summary.model_dump(exclude={"number"}).items():
+    for name, value in summary.model_dump(exclude={"number", "displaced"}).items():
         setattr(row, name, list(value) if isinstance(value, tuple) else value)
     row.event_count = event_count
 

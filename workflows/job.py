@@ -38,11 +38,12 @@ with workflow.unsafe.imports_passed_through():
         Verb,
     )
     from definitions.job_state import JobInput, JobState, RequestOutcome
+    from definitions.places import Displaced, Placed
     from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
     from definitions.states import Phase
     from policies.job_steps import SYSTEM, Decision
     from policies.lifecycle import advance, begin, moment, poll_interval
-    from policies.requests import refusal
+    from policies.requests import refusal, stops_attempt
     from workflows import options
 
 # Patches: what a run did without them it replays without them.
@@ -93,6 +94,11 @@ class JobWorkflow:
     @workflow.signal
     def report(self, fact: Observed) -> None:
         """A watcher's observation of an attempt. May repeat and come late."""
+        self._facts.append(fact)
+
+    @workflow.signal
+    def place(self, fact: Placed | Displaced) -> None:
+        """The scheduler's word about places. May repeat and come late."""
         self._facts.append(fact)
 
     @workflow.update
@@ -166,16 +172,15 @@ class JobWorkflow:
             if self._is_recorded(done):
                 self._state = self._state.model_copy(update={"events": ()})
 
-    def _stop_asked(self) -> Requested | None:
-        """A request that waits and is to end the attempt that is being launched."""
-        stops = (Verb.CANCEL, Verb.SUSPEND)
-        return next((fact for fact in self._facts if isinstance(fact, Requested) and fact.verb in stops), None)
+    def _stop_asked(self) -> Fact | None:
+        """What waits and is to end the attempt that is being launched."""
+        return next((fact for fact in self._facts if stops_attempt(self._state, fact)), None)
 
     def _take_stop(self) -> deque[Command]:
-        request = self._stop_asked()
-        assert request is not None
-        self._facts.remove(request)
-        return self._take_in(request)
+        fact = self._stop_asked()
+        assert fact is not None
+        self._facts.remove(fact)
+        return self._take_in(fact)
 
     def _is_recorded(self, done: Recorded | None) -> bool:
         return done is not None and done.phase is self._state.phase

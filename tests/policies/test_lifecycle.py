@@ -24,11 +24,26 @@ from definitions.facts import (
     Verb,
 )
 from definitions.job_state import CheckpointRules, RetryRules
+from definitions.places import Ticket
 from definitions.states import FailureClass, Phase
 from policies.job_steps import attempt_launch, attempt_token
 from policies.lifecycle import FIRST_POLL, LONGEST_POLL, advance, begin, moment, poll_interval
 from policies.requests import ALLOWED, refusal
-from tests.support.jobs import NOW, SEED, after, asked, checkpoint, due, ended, new_state, observed, rank, ref, started
+from tests.support.jobs import (
+    NOW,
+    SEED,
+    after,
+    asked,
+    checkpoint,
+    due,
+    ended,
+    new_state,
+    observed,
+    placed,
+    rank,
+    ref,
+    started,
+)
 
 KILLED = {"exit_code": None, "signal": 9}
 
@@ -221,8 +236,9 @@ def test_a_repeated_request_changes_nothing() -> None:
 @pytest.mark.parametrize("verb", list(Verb))
 @pytest.mark.parametrize("phase", list(Phase))
 def test_every_request_is_granted_in_its_phases_and_refused_with_a_sentence_elsewhere(verb: Any, phase: Any) -> None:
-    state = started(new_state(timeout=timedelta(hours=1))).model_copy(update={"phase": phase})
-    request = asked(verb, extend_by=timedelta(hours=1))
+    limited = new_state(timeout=timedelta(hours=1)).model_copy(update={"ticket": Ticket(queue="research")})
+    state = placed(limited).model_copy(update={"phase": phase})
+    request = asked(verb, extend_by=timedelta(hours=1), priority=7)
     sentence = refusal(state, request)
     assert (sentence is None) == (phase in ALLOWED[verb])
     if sentence is not None:

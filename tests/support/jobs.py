@@ -14,6 +14,7 @@ from definitions.attempt import (
 )
 from definitions.facts import AttemptCollected, Fact, Launched, Observed, Requested, Verb
 from definitions.job_state import JobState
+from definitions.places import Displaced, Placed, PlacedPod, Placement
 from policies.job_steps import attempt_token
 from policies.lifecycle import advance, begin, moment
 
@@ -72,6 +73,25 @@ def started(state: JobState, at: datetime = NOW) -> JobState:
     """A fresh state, run up to Running."""
     state = begin(state, at).state
     return after(state, Launched(attempt=state.attempt, at=at))
+
+
+def places(state: JobState, *nodes: str, attempt: int | None = None, **changes: Any) -> Placed:
+    """Places for the next attempt of a job that waits, one per node of the job unless nodes are named."""
+    named = nodes or tuple(f"node-{number}" for number in range(state.launch.nodes))
+    placement = Placement(pool="local", decision=1, pods=tuple(PlacedPod(node=name) for name in named))
+    given = {"attempt": attempt or state.attempt + 1, "at": NOW, "asked_at": state.queued_at, "placement": placement}
+    return Placed(**{**given, **changes})
+
+
+def placed(state: JobState, at: datetime = NOW) -> JobState:
+    """A fresh state with a ticket, run up to Running."""
+    state = begin(state, at).state
+    state = after(state, places(state), at=at)
+    return after(state, Launched(attempt=state.attempt, at=at))
+
+
+def displaced(state: JobState, why: str = "job big needs its places", **changes: Any) -> Displaced:
+    return Displaced(**{"attempt": state.attempt, "at": NOW, "reason": why, **changes})
 
 
 def due(state: JobState) -> datetime:
