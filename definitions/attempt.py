@@ -162,6 +162,7 @@ class RankEvidence(Wire):
     start_error: StartError | None = None
     oom: OomEvidence = OomEvidence.NONE
     disk_full: bool = False  # the file system that holds the run folder had no space left when the rank ended
+    simulated: bool = False  # its node is made up: the rank really ran on the machine that played it
     node_lost: bool = False  # LOST because its machine went down or was restarted
     leftovers: int = 0  # descendants that were alive after the command had ended, and were killed
     restarts: int = 0

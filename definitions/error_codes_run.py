@@ -114,3 +114,20 @@ register(
     "The connection to a port of the rank was refused or did not come about in time.",
     "Check that the job listens on it, on every interface or on the loopback one, and has done so already.",
 )
+register(
+    "PD-3030",
+    "Places for another number of nodes",
+    409,
+    Exit.CONFLICT,
+    "The scheduler gave the attempt more or fewer places than its job has nodes. Nothing of it has run.",
+    "Submit the job again; if it is refused again, report the decision that is named.",
+)
+register(
+    "PD-3031",
+    "Place is not of this runtime",
+    409,
+    Exit.CONFLICT,
+    "A place of the attempt is on a machine that this worker does not run on, or on a simulated node of a cluster, "
+    "where only real nodes run pods. Nothing of the attempt has run.",
+    "Submit the job again; a machine that was renamed must not have jobs with places when its worker starts.",
+)

@@ -7,9 +7,10 @@ through the job's own files, and through the world's list of processes. Another 
 from tests.activities.runtime_contract_ends import EndsContract
 from tests.activities.runtime_contract_keeping import KeepingContract
 from tests.activities.runtime_contract_launch import LaunchContract
+from tests.activities.runtime_contract_places import PlacesContract
 from tests.activities.runtime_contract_requests import RequestContract
 from tests.activities.runtime_contract_sessions import SessionContract
 
 
-class RuntimeContract(LaunchContract, EndsContract, RequestContract, KeepingContract, SessionContract):
-    """The five parts together."""
+class RuntimeContract(LaunchContract, PlacesContract, EndsContract, RequestContract, KeepingContract, SessionContract):
+    """The six parts together."""

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from activities.ports import LogLine, Runtime
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, RankState, StopRequest, Workdir
+from definitions.places import PlacedPod
 from tests.support.polling import eventually
 
 PRELUDE = """
@@ -31,6 +32,10 @@ class World(HasRuntime, Protocol):
     @property
     def missing_workdir(self) -> Workdir:
         """A working directory that is not there."""
+
+    @property
+    def places(self) -> tuple[PlacedPod, PlacedPod]:
+        """Two nodes that attempts may be placed on."""
 
     def set_secret(self, name: str, value: str) -> None:
         """Make a secret of tenant `t`, project `p`."""

@@ -13,7 +13,7 @@ RANGE = re.compile(r"PD-[0-9]{4} to PD-[0-9]{4}")
 VARIABLE = re.compile(r"(?<![A-Z_])PERDURE_[A-Z]+(?:_[A-Z]+)*\b")
 # Between our own processes: the lock's descriptor of a supervised child, the hooks that tests kill at, and what the
 # specification of a pod tells our containers in it.
-INTERNAL = {"PERDURE_LOCK_FD", "PERDURE_CRASH_DIR", "PERDURE_NODE", "PERDURE_POD"}
+INTERNAL = {"PERDURE_LOCK_FD", "PERDURE_CRASH_DIR", "PERDURE_POD"}
 
 
 def spoken_of() -> list[Path]:

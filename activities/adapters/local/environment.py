@@ -8,6 +8,7 @@ from pathlib import Path
 from definitions import protocol
 from definitions.attempt import AttemptLaunch, SecretRef
 from definitions.wire import Wire
+from policies.places import device_environment, place_of
 from policies.rank_environment import rank_environment
 
 DEFAULT_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -24,8 +25,11 @@ class Folders(Wire):
 def process_environment(
     launch: AttemptLaunch, rank: int, node: str, port: int, folders: Folders, secrets: dict[str, str]
 ) -> dict[str, str]:
-    """All variables of one rank. The user's win over what we suggest, not over the protocol's and the rank's."""
-    told = rank_environment(launch, rank, node, "127.0.0.1", port)
+    """All variables of one rank on the machine `node`. The user's win over what we suggest, not over the protocol's,
+    the rank's, and the devices that the scheduler gave it."""
+    place = place_of(launch, rank)
+    told = rank_environment(launch, rank, node, "127.0.0.1", port) | device_environment(place)
+    told[protocol.NODE] = node if place is None else place.node
     return _of_account() | launch.base_env | job_environment(launch, folders, secrets, told)
 
 

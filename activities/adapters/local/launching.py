@@ -16,6 +16,7 @@ from activities.effects import crash_point
 from activities.ports import ObjectStore, PortError, SecretValues
 from definitions.attempt import AttemptLaunch
 from definitions.wire import Wire
+from policies.places import absent, misfit
 from policies.rank_environment import ports_needed
 
 LOCK_FILE = "launch.lock"
@@ -46,6 +47,7 @@ class Launcher:
         attempt = self._layout.attempt(launch.ref)
         if gate.decision(str(attempt)) is not None and (attempt / LAUNCH_FILE).exists():
             return
+        _refuse(launch, self._settings.node)
         attempt.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._alone(attempt):
             if (attempt / COLLECTED_FILE).exists():
@@ -124,6 +126,14 @@ class Launcher:
 def read_record(attempt: Path) -> LaunchRecord:
     """Raises OSError when there is none: the attempt was never launched here."""
     return LaunchRecord.model_validate_json((attempt / LAUNCH_FILE).read_bytes())
+
+
+def _refuse(launch: AttemptLaunch, machine: str) -> None:
+    """Raises PortError(permanent) for places that cannot be had here: PD-3030, PD-3031."""
+    if wrong := misfit(launch):
+        raise PortError(wrong, permanent=True, code="PD-3030")
+    if wrong := absent(launch, machine):
+        raise PortError(wrong, permanent=True, code="PD-3031")
 
 
 def _is_started(folder: Path) -> bool:

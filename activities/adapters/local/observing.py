@@ -15,6 +15,7 @@ from activities.adapters.local.settings import Settings
 from activities.adapters.local.shim import files, gate, identity, peers, stopping
 from activities.adapters.local.shim.rank import STATUS_FILE
 from definitions.attempt import AttemptLaunch, AttemptObservation, AttemptRef, Collected, RankEvidence, RankState
+from policies.places import place_of
 
 
 class Observer:
@@ -38,7 +39,7 @@ class Observer:
             # Stopped before it was launched: its gate is closed, so it never will be.
             return AttemptObservation(ref=ref, at=now, exists=made is not None, ended=made is not None)
         made = gate.decision(str(attempt)) or self._give_up_start(attempt, launch)
-        ranks = tuple(self._rank(attempt, launch, rank, made) for rank in range(launch.ranks))
+        ranks = tuple(self._placed(attempt, launch, rank, made) for rank in range(launch.ranks))
         ended = all(rank.state in (RankState.EXITED, RankState.LOST) for rank in ranks)
         return AttemptObservation(ref=ref, at=now, ranks=ranks, ended=ended)
 
@@ -53,30 +54,43 @@ class Observer:
                     return gate.decide(str(attempt), gate.CLOSED, "an observer", why)
         return None
 
-    def _rank(self, attempt: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
+    def _placed(self, attempt: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
+        """What is known of a rank, with the mark of a simulated node, which only the launch knows of."""
+        place = place_of(launch, rank)
+        if place is None:
+            return self._rank(attempt, launch, rank, self._settings.node, made)
+        found = self._rank(attempt, launch, rank, place.node, made)
+        return found.model_copy(update={"simulated": place.simulated})
+
+    def _rank(
+        self, attempt: Path, launch: AttemptLaunch, rank: int, node: str, made: dict[str, Any] | None
+    ) -> RankEvidence:
         folder = rank_folder(attempt, rank)
-        found = _receipt(folder, rank, self._settings.node)
+        found = _receipt(folder, rank, node)
         if found is not None:
             return found
         if not identity.is_supervised(str(folder)) and made is not None:
-            self._adopt(attempt, folder, launch, rank, made)
-        return _receipt(folder, rank, self._settings.node) or self._alive(folder, launch, rank, made)
+            self._adopt(attempt, folder, launch, rank, node, made)
+        return _receipt(folder, rank, node) or self._alive(folder, launch, rank, node, made)
 
-    def _adopt(self, attempt: Path, folder: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any]) -> None:
-        node = self._settings.node
+    def _adopt(
+        self, attempt: Path, folder: Path, launch: AttemptLaunch, rank: int, node: str, made: dict[str, Any]
+    ) -> None:
         if made["gate"] == gate.OPEN:
             adoption.lost(attempt, folder, launch.ref, rank, node, launch.mode)
         else:
             stopped = (attempt / stopping.STOP_FILE).exists()
             adoption.never_ran(folder, launch.ref, rank, node, str(made.get("why", "")), stopped=stopped)
 
-    def _alive(self, folder: Path, launch: AttemptLaunch, rank: int, made: dict[str, Any] | None) -> RankEvidence:
+    def _alive(
+        self, folder: Path, launch: AttemptLaunch, rank: int, node: str, made: dict[str, Any] | None
+    ) -> RankEvidence:
         if made is None or made["gate"] != gate.OPEN:
-            return RankEvidence(rank=rank, node=self._settings.node, state=RankState.WAITING, ready=False)
+            return RankEvidence(rank=rank, node=node, state=RankState.WAITING, ready=False)
         status = files.read_json(str(folder / STATUS_FILE)) or {}
         return RankEvidence(
             rank=rank,
-            node=self._settings.node,
+            node=node,
             state=RankState.RUNNING,
             started_at=datetime.fromisoformat(made["at"]),
             restarts=status.get("restarts", 0),

@@ -10,6 +10,7 @@ from activities.adapters.local.settings import Settings
 from activities.ports import PortError, SecretValues
 from definitions.attempt import AttemptLaunch, Readiness, RestartRule, SecretRef
 from definitions.states import Mode
+from policies.places import place_of
 
 SHARED_MEMORY = Path("/dev/shm")
 
@@ -36,10 +37,11 @@ class RankSpecs:
         run = self._layout.run_folder(launch.ref)
         folder = secret_folder(self._layout, launch, rank) if self._files else None
         folders = Folders(run=run, work=root, secrets=folder)
+        place = place_of(launch, rank)
         return {
             **common_spec(launch, rank, self._values, self._files),
             "run_folder": str(run),
-            "node": settings.node,
+            "node": settings.node if place is None else place.node,
             "env": process_environment(launch, rank, settings.node, self._port, folders, self._values),
             "cwd": str(start),
             "secret_folder": None if folder is None else str(folder),

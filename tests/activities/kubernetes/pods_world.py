@@ -6,12 +6,19 @@ from pathlib import Path
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import job_labels, selector
 from definitions.attempt import AttemptRef
+from definitions.places import PlacedPod
+from deploy.testcluster.kwok import ready_nodes
 from tests.activities.kubernetes.world import KubernetesWorld
 from tests.activities.local.world import mentioning
 
 
 class PodsWorld(KubernetesWorld):
     """What the Runtime contract asks of a world, where attempts are real pods."""
+
+    @property
+    def places(self) -> tuple[PlacedPod, PlacedPod]:
+        names = sorted(ready_nodes(self.cluster.api))
+        return PlacedPod(node=names[0]), PlacedPod(node=names[1])
 
     def living(self, marker: str) -> list[int]:
         """Processes of pods are processes of this machine too."""

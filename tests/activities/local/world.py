@@ -10,6 +10,7 @@ from activities.adapters.local import LocalLogs, LocalRuntime, Settings
 from activities.adapters.objects_folder import FolderObjects
 from activities.ports import PortError
 from definitions.attempt import AttemptRef, StopRequest, Workdir
+from definitions.places import PlacedPod
 from tests.support.processes import matching
 
 
@@ -36,6 +37,7 @@ class LocalWorld:
         self.objects = FolderObjects(home / "objects")
         self.runtime = LocalRuntime(home, self.secrets, self.objects, self.settings)
         self.logs = LocalLogs(home, self.objects)
+        self.places = (PlacedPod(node=self.settings.node), PlacedPod(node="sim-1", devices=(0, 1), simulated=True))
         self.missing_workdir = Workdir(mode="live", path=str(home / "no-such-folder"))
 
     def set_secret(self, name: str, value: str) -> None:

@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-OURS = ("PERDURE_NODE", "PERDURE_POD")  # told to us by the pod's specification, of no use to the job
+OURS = ("PERDURE_NODE", "PERDURE_POD")  # told to us by the pod; a rank is told its node under the same name
 DEFAULTS = {
     "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
     "USER": "perdure",  # programs ask for a name, and the image may know none for this user's number

@@ -10,6 +10,7 @@ from activities.adapters.local.rank_spec import common_spec, secret_files, secre
 from activities.adapters.local.settings import Settings
 from activities.adapters.local.shim import files
 from activities.ports import PortError
+from definitions import protocol
 from definitions.pod_launch import PodLaunch
 from definitions.states import Mode
 from policies.rank_environment import rank_environment
@@ -70,6 +71,7 @@ class PodSpecs:
         settings = Settings()
         first = pod.hosts[0] if len(pod.hosts) > 1 else LOOPBACK
         place = rank_environment(launch, rank, pod.hosts[self._index], first, pod.port, pod.hosts)
+        place[protocol.NODE] = self._node
         spec = {
             **common_spec(launch, rank, self._values, self._files),
             "run_folder": places.run,

@@ -119,16 +119,29 @@ print('it is', os.environ['KEY'])
 
 
 def test_a_job_has_its_containers_environment_under_what_it_is_told(gang: MakeGang) -> None:
-    names = ("DEVICES", "COLOUR", "WORLD_SIZE", "PERDURE_NODE", "HOME", "USER", "PYTHONUNBUFFERED", "MASTER_ADDR")
+    names = (
+        "DEVICES",
+        "COLOUR",
+        "WORLD_SIZE",
+        "PERDURE_NODE",
+        "PERDURE_POD",
+        "HOME",
+        "USER",
+        "PYTHONUNBUFFERED",
+        "MASTER_ADDR",
+    )
     code = f"print(json.dumps({{name: os.environ.get(name) for name in {names!r}}}))"
     made = gang(launch_of(python(code), env={"COLOUR": "red"}, base_env={"PATH": "/of/the/submitter"}))
-    made.start(DEVICES="GPU-1", COLOUR="blue", WORLD_SIZE="9", PERDURE_NODE="here", HOME="/no/such/folder")
+    made.start(
+        DEVICES="GPU-1", COLOUR="blue", WORLD_SIZE="9", PERDURE_NODE="here", PERDURE_POD="a", HOME="/no/such/folder"
+    )
     assert made.wait() == [0]
     assert json.loads(made.pods[0].texts(0)[0]) == {
         "DEVICES": "GPU-1",
         "COLOUR": "red",
         "WORLD_SIZE": "1",
-        "PERDURE_NODE": None,
+        "PERDURE_NODE": "node-0",
+        "PERDURE_POD": None,
         "HOME": made.pods[0].places.home,
         "USER": "perdure",
         "PYTHONUNBUFFERED": "1",
