@@ -16,16 +16,17 @@ from store.tables import metadata
 
 ROOT = Path(store.__file__).parent.parent
 OVER_ALL_TENANTS = "store.system"
-OF_THE_INSTALLATION = "store.clusters"  # what every tenant may read, and only the installation's admins change
+# What every tenant may read, and only the installation's admins change.
+OF_THE_INSTALLATION = {"store.clusters", "store.scheduling_documents"}
 LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that is known
 OF_NO_TENANT = {"store.intake.found_cluster"}  # clusters are the installation's
-WITHOUT_TENANT = {"clusters", "nodes", "installations"}
+WITHOUT_TENANT = {"clusters", "nodes", "installations", "scheduling_documents"}
 WITHOUT_PROJECT = {"tokens", "idempotency"}  # they belong to a principal, who may have many projects
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
     for module in pkgutil.iter_modules(store.__path__, "store."):
-        if module.name in (OVER_ALL_TENANTS, OF_THE_INSTALLATION, "store.migrations"):
+        if module.name in {OVER_ALL_TENANTS, *OF_THE_INSTALLATION, "store.migrations"}:
             continue
         loaded = importlib.import_module(module.name)
         for name, function in inspect.getmembers(loaded, inspect.isfunction):
