@@ -35,16 +35,19 @@ class Ask:
     shape: str
 
 
-def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, now: datetime) -> None:
+def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, asked_at: datetime | None) -> None:
     """Bring a job's gang in line with the state that was just written to the job's row, which is locked.
 
-    `attempt`: of that state. Queued: the gang waits for the next attempt, and what it held for the last one is given
-    back along the path that was taken. With an attempt: it keeps what it holds. Else: its row and amounts are gone.
-    Safe to repeat; an older state than the row's must not come here, as it must not get into the job's row.
+    `attempt`: of that state. `asked_at`: since when it waits (its `queued_at`), which tells one asking from the next.
+    Queued: the gang waits for the next attempt, and what it held for an earlier asking is given back along the path
+    that was taken. With an attempt: it keeps what it holds. Else: its row and amounts are gone.
+    Safe to repeat. A state that is older than the job's row must not come here. ValueError: Queued without `asked_at`.
     """
     row = session.get(GangRow, job.id, with_for_update=True, populate_existing=True)
     if phase is Phase.QUEUED:
-        _wait(session, job, row, attempt + 1, ask, now)
+        if asked_at is None:
+            raise ValueError(f"job {job.id} waits, but not since when")
+        _wait(session, job, row, attempt + 1, ask, asked_at)
     elif row is not None and phase.has_attempt:
         _ask_again(session, row, ask, OF_THE_JOB)
     elif row is not None:
@@ -93,25 +96,25 @@ def page(
     return cut(found, limit, lambda row: cursor(LAST if row.position is None else row.position, row.job))
 
 
-def _wait(session: Session, job: JobRow, row: GangRow | None, attempt: int, ask: Ask, now: datetime) -> None:
+def _wait(session: Session, job: JobRow, row: GangRow | None, attempt: int, ask: Ask, since: datetime) -> None:
     if job.phase.is_final or job.deleted_at is not None:
         return  # a final job has no gang, whoever asks
     if row is None:
-        row = GangRow(tenant=job.tenant, project=job.project, job=job.id, attempt=attempt, version=1, asked_at=now)
+        row = GangRow(tenant=job.tenant, project=job.project, job=job.id, attempt=attempt, version=1, asked_at=since)
         _set(row, asdict(ask) | {"state": WAITING})
         session.add(row)
         session.flush()
         pools.note(session, row.pool, "gang", row.job)
-    elif row.attempt < attempt:
-        _wait_again(session, row, attempt, ask)
-    elif row.attempt == attempt:
+    elif (row.attempt, row.asked_at) < (attempt, since):
+        _wait_again(session, row, attempt, ask, since)
+    elif (row.attempt, row.asked_at) == (attempt, since):
         _ask_again(session, row, ask, tuple(asdict(ask)) if row.state == WAITING else OF_THE_JOB)
 
 
-def _wait_again(session: Session, row: GangRow, attempt: int, ask: Ask) -> None:
-    """After an attempt whose pods are gone. It keeps its time: being displaced costs no turn."""
+def _wait_again(session: Session, row: GangRow, attempt: int, ask: Ask, since: datetime) -> None:
+    """Another asking: after an attempt whose pods are gone, or after places that the job gave up unused."""
     _give_back(session, row)
-    _set(row, asdict(ask) | {"state": WAITING, "attempt": attempt, "version": row.version + 1})
+    _set(row, asdict(ask) | {"state": WAITING, "attempt": attempt, "asked_at": since, "version": row.version + 1})
     _set(row, dict.fromkeys(("pods", "amounts", "placed_at", "decision", "position", "cause", "refusal")))
     _set(row, dict.fromkeys(("reason", "start_at", "end_at", "firm", "leaves_for")))
     session.flush()

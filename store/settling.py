@@ -19,7 +19,7 @@ from store.upsert import changed, chunks, insert_or_replace, run_each
 from store.verdicts import Committed, Given, Told, Verdict, Waits
 
 GANGS = cast(Table, GangRow.__table__)
-Gang = Row[Any]  # job, tenant, queue, attempt, version, state
+Gang = Row[Any]  # job, tenant, queue, attempt, version, state, asked_at
 
 
 def see(session: Session, pool: str, verdict: Verdict, now: datetime) -> None:
@@ -52,7 +52,9 @@ def settle(session: Session, pool: PoolRow, verdict: Verdict, now: datetime) -> 
 
 
 def _locked(session: Session, pool: str, jobs: Sequence[str]) -> dict[str, Gang]:
-    seen = (GangRow.job, GangRow.tenant, GangRow.queue, GangRow.attempt, GangRow.version, GangRow.state)
+    seen = (
+        GangRow.job, GangRow.tenant, GangRow.queue, GangRow.attempt, GangRow.version, GangRow.state, GangRow.asked_at,
+    )  # fmt: skip
     found: dict[str, Gang] = {}
     for some in chunks(sorted(jobs)):
         query = select(*seen).where(GangRow.pool == pool, GangRow.job.in_(some)).order_by(GangRow.job)
@@ -124,7 +126,8 @@ def _tell(
     facts: list[tuple[str, Placed | Displaced]] = []
     for start in given:
         placement = Placement(pool=pool.name, decision=pool.decision, pods=start.pods)
-        facts.append((start.job, Placed(attempt=start.attempt, at=now, placement=placement)))
+        asked = gangs[start.job].asked_at
+        facts.append((start.job, Placed(attempt=start.attempt, at=now, asked_at=asked, placement=placement)))
     facts += [(stop.job, Displaced(attempt=stop.attempt, at=now, reason=stop.reason)) for stop in told]
     messages = [
         outbox.message(
