@@ -70,7 +70,9 @@ class JobState(Wire):
     event_count: int = 0
     exit_code: int | None = None
     ticket: Ticket | None = None  # None: attempts begin without waiting for places
-    queued_at: datetime | None = None  # since when it waits for places; names this asking among all of the job's
+    # Since when it waits for places or holds them: anew after a back-off or a suspension, not when it was displaced.
+    # It tells this asking from others for the same attempt.
+    queued_at: datetime | None = None
     placement: Placement | None = None  # of the current attempt
     displaced: str = ""  # why the scheduler wants the places of the current attempt back
 

@@ -37,7 +37,7 @@ def on_placed(state: JobState, fact: Placed, now: datetime) -> Decision:
     """Begin the attempt that the places are for. Told twice, late, or about another asking: no effect."""
     if fact.attempt != state.attempt + 1 or fact.asked_at not in (None, state.queued_at):
         return stay(state)
-    placed = state.model_copy(update={"placement": fact.placement, "queued_at": None})
+    placed = state.model_copy(update={"placement": fact.placement})
     return start_attempt(placed, now, f"placed on {_nodes(fact.placement)}", kind="placed")
 
 
@@ -72,9 +72,8 @@ def _wait(state: JobState, now: datetime, why: str, actor: str) -> Decision:
     assert state.ticket is not None
     if has_no_time(state):
         return end_without_time(state, now)
-    waiting = state.model_copy(
-        update={"wake_at": None, "stop_requested": None, "placement": None, "displaced": "", "queued_at": now}
-    )
+    asking = {"placement": None, "displaced": "", "queued_at": state.queued_at or now}
+    waiting = state.model_copy(update={"wake_at": None, "stop_requested": None, **asking})
     said = f"waits in queue {state.ticket.queue}: {why}"
     return move(waiting, Phase.QUEUED, said, now, RecordCommand(), actor=actor, kind="queued")
 

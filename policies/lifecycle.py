@@ -222,7 +222,7 @@ def _suspended(state: JobState, now: datetime) -> Decision:
         if state.resume_step is None
         else f"it will resume from step {state.resume_step}"
     )
-    idle = state.model_copy(update={"stop_requested": None, "displaced": ""})
+    idle = state.model_copy(update={"stop_requested": None, "displaced": "", "queued_at": None})
     return move(idle, Phase.SUSPENDED, f"suspended; {step}", now, RecordCommand())
 
 
@@ -240,6 +240,7 @@ def _retry_or_fail(state: JobState, now: datetime) -> Decision:
             "wake_at": now + verdict.delay,
             "retries_used": state.retries_used + (1 if verdict.counted else 0),
             "avoid_nodes": verdict.avoid,
+            "queued_at": None,
         }
     )
     return move(waiting, Phase.BACKING_OFF, f"{what}; {verdict.why}", now, RecordCommand())
