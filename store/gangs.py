@@ -16,6 +16,7 @@ from store import pools, queue_use
 from store.paging import Page, cursor, cut, read_place, typed
 from store.tables_jobs import JobRow
 from store.tables_scheduling import GangRow
+from store.types import EPOCH, MICROSECOND
 from store.upsert import chunks
 
 WAITING = "waiting"
@@ -100,7 +101,9 @@ def _wait(session: Session, job: JobRow, row: GangRow | None, attempt: int, ask:
     if job.phase.is_final or job.deleted_at is not None:
         return  # a final job has no gang, whoever asks
     if row is None:
-        row = GangRow(tenant=job.tenant, project=job.project, job=job.id, attempt=attempt, version=1, asked_at=since)
+        first = (since - EPOCH) // MICROSECOND  # no two rows of a job ever have a version in common
+        row = GangRow(tenant=job.tenant, project=job.project, job=job.id, attempt=attempt, version=first)
+        row.asked_at = since
         _set(row, asdict(ask) | {"state": WAITING})
         session.add(row)
         session.flush()

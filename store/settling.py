@@ -19,7 +19,7 @@ from store.upsert import changed, chunks, insert_or_replace, run_each
 from store.verdicts import Committed, Given, Told, Verdict, Waits
 
 GANGS = cast(Table, GangRow.__table__)
-Gang = Row[Any]  # job, tenant, queue, attempt, version, state, asked_at
+Gang = Row[Any]  # what `_locked` selects
 
 
 def see(session: Session, pool: str, verdict: Verdict, now: datetime) -> None:
