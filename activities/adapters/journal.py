@@ -1,7 +1,8 @@
 """The journal in the database: what a job came to, written by keys, so that repeats and late writes change nothing.
 
 One transaction per entry, with the job's row locked: state, events, attempt, evidence, checkpoints and artifacts of an
-entry are all there, or none is.
+entry are all there, or none is. So is what the job asks of the scheduler, or gives back to it: a job that is recorded
+as waiting waits, and one that is recorded as ended holds nothing.
 """
 
 from collections.abc import Callable, Iterator
@@ -15,10 +16,13 @@ from sqlalchemy.orm import Session
 
 from activities.ports import JournalEntry, PortError
 from definitions.attempt import AttemptRef, Collected
+from definitions.job import Job
 from definitions.job_state import JobState
+from policies.job_asks import asking_of
 from policies.job_steps import deadline
-from store import artifacts, attempts, checkpoints, events
+from store import artifacts, attempts, checkpoints, events, gangs
 from store.engine import transaction
+from store.gangs import Ask
 from store.tables_jobs import JobRow
 
 
@@ -52,7 +56,8 @@ class SqlJournal:
 def _write(session: Session, entry: JournalEntry) -> None:
     state = entry.state
     job = _locked(session, state.tenant, state.project, state.job)
-    _apply(session, job, state)
+    if _apply(session, job, state):
+        _ask(session, job, state)
     events.append(session, job.tenant, job.project, job.id, entry.events)
     if entry.attempt is not None:
         attempts.record(session, job, entry.attempt, state.event_count)
@@ -68,16 +73,34 @@ def _locked(session: Session, tenant: str, project: str, job: str) -> JobRow:
     return row
 
 
-def _apply(session: Session, job: JobRow, state: JobState) -> None:
-    """Bring the row to a state that is not older than it. A state that says the same leaves the generation alone."""
+def _apply(session: Session, job: JobRow, state: JobState) -> bool:
+    """Bring the row to a state that is not older than it, and say whether it was not. A state that says the same leaves
+    the generation alone."""
     if state.event_count < job.event_count or (job.phase.is_final and not state.phase.is_final):
-        return
+        return False
     for name, value in _columns(state).items():
         setattr(job, name, value)
     if state.phase.is_final:
         job.live_name = None
     if session.is_modified(job):
         job.generation += 1
+    return True
+
+
+def _ask(session: Session, job: JobRow, state: JobState) -> None:
+    """Let the job's gang follow the state. A job without a ticket has none."""
+    if (ticket := state.ticket) is None:
+        return
+    asked = asking_of(Job.model_validate(job.spec).spec, state)
+    ask = Ask(
+        pool=job.cluster,
+        queue=ticket.queue,
+        priority=ticket.priority,
+        priority_class=ticket.priority_class,
+        limit_seconds=asked.limit,
+        shape=asked.shape,
+    )
+    gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)
 
 
 def _columns(state: JobState) -> dict[str, Any]:
