@@ -1,6 +1,7 @@
 """Statements that both databases understand, and that say how many rows they changed."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
@@ -74,10 +75,11 @@ def changed(session: Session, statement: Update | Delete) -> int:
     return cast(CursorResult[Any], result).rowcount
 
 
-def run_each(session: Session, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Run one statement on a table with the values of each row, in their order, handed over together."""
-    if rows:
-        session.execute(statement, [dict(row) for row in rows])
+def run_each(session: Session, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Run one statement on a table with the values of each row, in their order, thousands handed over together."""
+    left = iter(rows)
+    while some := [dict(row) for row in islice(left, AT_ONCE)]:
+        session.execute(statement, some)
 
 
 def chunks(items: Sequence[T]) -> Iterator[Sequence[T]]:
