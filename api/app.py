@@ -19,6 +19,7 @@ from api.routes import (
     jobs,
     nodes,
     schedules,
+    scheduling_documents,
     secrets,
     sessions,
     snapshots,
@@ -42,6 +43,7 @@ AREAS = (
     schedules,
     clusters,
     nodes,
+    scheduling_documents,
     codec,
 )
 

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ValidationError
 from api.problems import invalid
 from definitions.api_catalog import CreateSchedule, CreateTemplate
 from definitions.api_clusters import PutCluster
+from definitions.api_scheduling_documents import ApplySchedulingDocuments, PutSchedulingDocument
 from definitions.api_submit import SubmitJob
 from definitions.errors import PerdureError
 
@@ -43,6 +44,12 @@ SCHEDULE_BODY = _described("CreateSchedule", "apiVersion: perdure/v1\nkind: Sche
 
 
 CLUSTER_BODY = _described("PutCluster", "apiVersion: perdure/v1\nkind: Cluster\nmetadata:\n  name: north-1\n")
+DOCUMENT_BODY = _described(
+    "PutSchedulingDocument", "apiVersion: perdure/v1\nkind: Queue\nmetadata:\n  name: research\n"
+)
+DOCUMENTS_BODY = _described(
+    "ApplySchedulingDocuments", "apiVersion: perdure/v1\nkind: Queue\nmetadata:\n  name: research\n"
+)
 
 
 async def _job(request: Request, source: Source = None) -> SubmitJob:
@@ -61,10 +68,20 @@ async def _cluster(request: Request, source: Source = None) -> PutCluster:
     return await read_body(request, PutCluster, source)
 
 
+async def _document(request: Request, source: Source = None) -> PutSchedulingDocument:
+    return await read_body(request, PutSchedulingDocument, source)
+
+
+async def _documents(request: Request, source: Source = None) -> ApplySchedulingDocuments:
+    return await read_body(request, ApplySchedulingDocuments, source)
+
+
 JobBody = Annotated[SubmitJob, Depends(_job)]
 TemplateBody = Annotated[CreateTemplate, Depends(_template)]
 ScheduleBody = Annotated[CreateSchedule, Depends(_schedule)]
 ClusterBody = Annotated[PutCluster, Depends(_cluster)]
+DocumentBody = Annotated[PutSchedulingDocument, Depends(_document)]
+DocumentsBody = Annotated[ApplySchedulingDocuments, Depends(_documents)]
 
 
 async def read_body(request: Request, model: type[B], source: str | None) -> B:

@@ -11,6 +11,7 @@ from pydantic.json_schema import models_json_schema
 
 from definitions.api_catalog import CreateSchedule, CreateTemplate
 from definitions.api_clusters import PutCluster
+from definitions.api_scheduling_documents import ApplySchedulingDocuments, PutSchedulingDocument
 from definitions.api_submit import SubmitJob
 from definitions.api_system import Problem
 from definitions.job import Job
@@ -18,7 +19,16 @@ from definitions.job import Job
 VERSION = "0.1.0"
 REFERENCE = "#/components/schemas/{model}"
 # Bodies that routes read themselves.
-HAND_READ = (SubmitJob, CreateTemplate, CreateSchedule, PutCluster, Problem, Job)
+HAND_READ = (
+    SubmitJob,
+    CreateTemplate,
+    CreateSchedule,
+    PutCluster,
+    PutSchedulingDocument,
+    ApplySchedulingDocuments,
+    Problem,
+    Job,
+)
 
 
 def operation_id(route: APIRoute) -> str:

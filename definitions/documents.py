@@ -3,6 +3,7 @@
 parse(text, source="job.yaml")    every document of a text
 parse_job(text, source=...)       the one Job of a text; likewise parse_one for the other kinds
 from_data(data)                   a document that is data already (a request's JSON)
+found_later(text, source, ...)    faults that came to light after parse, each with its place in the text
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -30,7 +31,6 @@ from definitions.yaml_loader import Document, read
 from definitions.yaml_nodes import Scalar, locate
 
 ForScheduler = Queue | ResourceFlavor | PriorityClass | Topology | NodePool | Reservation
-Simulated = Queue | ResourceFlavor | Topology | NodePool
 AnyKind = Job | Template | Secret | Schedule | Cluster | ForScheduler
 Together = Callable[[Sequence[AnyKind]], Iterable[tuple[int, SpecIssue]]]
 M = TypeVar(
@@ -46,6 +46,9 @@ M = TypeVar(
     Topology,
     NodePool,
     Reservation,
+)
+_NO_RESERVATIONS = SpecIssue(
+    code="PD-1600", loc=("kind",), what="nothing here acts on a Reservation yet", fix="remove the document"
 )
 KINDS: dict[str, type[BaseModel]] = {
     "Job": Job,
@@ -113,6 +116,12 @@ def from_data(data: object, *, source: str = "", served_only: bool = True, clust
     return kind
 
 
+def found_later(text: str | bytes, source: str, issues: Iterable[tuple[int, SpecIssue]]) -> list[SpecIssue]:
+    """Faults of documents that parse accepted, in the order of the text. Each comes with the index of its document."""
+    documents = read(text, source=source)
+    return in_order(_placed(issue, documents[index]) for index, issue in issues)
+
+
 def _parsed(document: Document, served_only: bool, cluster: str) -> tuple[AnyKind | None, list[SpecIssue]]:
     kind, issues = _checked(document.data, served_only, cluster, hide=document.source.quiet)
     return kind, in_order([*document.issues, *(_placed(issue, document) for issue in issues)])
@@ -124,20 +133,12 @@ def _checked(
     model = _model_of(data)
     if isinstance(model, SpecIssue):
         return None, [model]
-    if served_only and issubclass(model, ForScheduler):
-        return None, [_not_yet(model)]
+    if served_only and model is Reservation:
+        return None, [_NO_RESERVATIONS]
     kind, issues = check(model, _placed_on(data, model, cluster), hide=hide or model is Secret)
     if not isinstance(kind, AnyKind):
         return None, issues
     return kind, _beyond_fields(kind, served_only, cluster)
-
-
-def _not_yet(model: type[BaseModel]) -> SpecIssue:
-    what = f"nothing here acts on a {model.__name__} yet"
-    fix = "remove the document"
-    if issubclass(model, Simulated):
-        what, fix = f"{what}; the simulator does", "give the file to perdure simulate -f"
-    return SpecIssue(code="PD-1600", loc=("kind",), what=what, fix=fix)
 
 
 def _placed_on(data: object, model: type[BaseModel], cluster: str) -> object:

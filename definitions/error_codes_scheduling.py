@@ -1,4 +1,4 @@
-"""Codes PD-1600 to PD-1699: documents of the scheduler, alone and together."""
+"""Codes PD-1600 to PD-1699, and PD-2140 to PD-2149: documents of the scheduler, alone, together and in use."""
 
 from definitions.errors import Exit, register
 
@@ -12,8 +12,8 @@ def _document(code: str, title: str, why: str, remedy: str) -> None:
 _document(
     "PD-1600",
     "Kind not acted on yet",
-    "Nothing of an installation acts on this kind of document yet; it is refused rather than stored and ignored.",
-    "Give queues, flavors, topologies and pools to the simulator (perdure simulate -f FILE); leave out the others.",
+    "Nothing here acts on reservations yet; they are refused rather than stored and ignored.",
+    "Leave the document out. A queue with a guarantee keeps capacity for its jobs at any time.",
 )
 _document(
     "PD-1601",
@@ -86,4 +86,35 @@ _document(
     "Reserves what cannot be had",
     "A reservation keeps what its pool has, and no more than its queue and those above it may ever use.",
     "Keep less, take it from another pool, or raise the limit that is named.",
+)
+_document(
+    "PD-1620",
+    "Not a document of the scheduler",
+    "Queues, flavors, priority classes, topologies and node pools are applied together, or not at all; a document of "
+    "another kind among them is not part of that.",
+    "Take it out of the request, and apply it by itself.",
+)
+
+
+def _in_use(code: str, title: str, why: str, remedy: str) -> None:
+    register(code, title, 409, Exit.CONFLICT, why, remedy)
+
+
+_in_use(
+    "PD-2140",
+    "Queue has jobs",
+    "Jobs that have not ended wait in the queue, hold places of it, or come back to it when they are resumed.",
+    "Wait for them to end, or cancel them; with `stop: hold` in the queue's document no more of them start meanwhile.",
+)
+_in_use(
+    "PD-2141",
+    "Priority class has jobs",
+    "Jobs that have not ended are of this class, and are ordered by it.",
+    "Wait for them to end, or cancel them.",
+)
+_in_use(
+    "PD-2142",
+    "Named by others",
+    "Other documents of the scheduler name this one, and would name what is not there.",
+    "Change or delete the documents that are listed, then delete this one.",
 )

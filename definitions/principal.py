@@ -34,10 +34,24 @@ class ResourceKind(StrEnum):
     SCHEDULE = "schedule"
     CLUSTER = "cluster"
     NODE = "node"
+    QUEUE = "queue"
+    FLAVOR = "flavor"
+    PRIORITY_CLASS = "priority class"
+    TOPOLOGY = "topology"
+    NODE_POOL = "node pool"
     SYSTEM = "system"  # version, health, metrics, error pages
 
 
-OF_THE_INSTALLATION = frozenset({ResourceKind.CLUSTER, ResourceKind.NODE})  # jobs of every tenant run there
+OF_THE_SCHEDULER = frozenset(
+    {
+        ResourceKind.QUEUE,
+        ResourceKind.FLAVOR,
+        ResourceKind.PRIORITY_CLASS,
+        ResourceKind.TOPOLOGY,
+        ResourceKind.NODE_POOL,
+    }
+)
+OF_THE_INSTALLATION = OF_THE_SCHEDULER | {ResourceKind.CLUSTER, ResourceKind.NODE}  # jobs of every tenant run there
 
 
 class Principal(Wire):

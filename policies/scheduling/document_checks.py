@@ -36,29 +36,7 @@ def faults(documents: Sequence[AnyKind]) -> list[Fault]:
     ]
 
 
-def _same_names(placed: list[Placed]) -> Iterator[Fault]:
-    seen: set[tuple[str, str]] = set()
-    for index, each in placed:
-        name = (each.kind, each.metadata.name)
-        if name in seen:
-            what = f"there is another {each.kind} {each.metadata.name}"
-            yield _fault("PD-1612", index, ("metadata", "name"), what, "choose another name")
-        seen.add(name)
-
-
-def _unknown(placed: list[Placed]) -> Iterator[Fault]:
-    known: dict[str, set[str]] = {}
-    for _, each in placed:
-        known.setdefault(each.kind, set()).add(each.metadata.name)
-    for index, each in placed:
-        for loc, kind, name in _names(each):
-            if name not in known.get(kind, set()):
-                close = did_you_mean(name, known.get(kind, ()))
-                fix = f"did you mean {close}?" if close else f"add a document of kind {kind} with this name"
-                yield _fault("PD-1610", index, loc, f"there is no {kind} {name}", fix)
-
-
-def _names(document: ForScheduler) -> Iterator[tuple[Loc, str, str]]:
+def names_in(document: ForScheduler) -> Iterator[tuple[Loc, str, str]]:
     """Every name of another document in this one: its place, the kind that is meant, the name."""
     spec: Loc = ("spec",)
     if isinstance(document, Queue):
@@ -76,6 +54,28 @@ def _names(document: ForScheduler) -> Iterator[tuple[Loc, str, str]]:
             yield (*spec, "simulated", "flavor"), "ResourceFlavor", document.spec.simulated.flavor
     if isinstance(document, Reservation):
         yield from _names_of_reservation(document)
+
+
+def _same_names(placed: list[Placed]) -> Iterator[Fault]:
+    seen: set[tuple[str, str]] = set()
+    for index, each in placed:
+        name = (each.kind, each.metadata.name)
+        if name in seen:
+            what = f"there is another {each.kind} {each.metadata.name}"
+            yield _fault("PD-1612", index, ("metadata", "name"), what, "choose another name")
+        seen.add(name)
+
+
+def _unknown(placed: list[Placed]) -> Iterator[Fault]:
+    known: dict[str, set[str]] = {}
+    for _, each in placed:
+        known.setdefault(each.kind, set()).add(each.metadata.name)
+    for index, each in placed:
+        for loc, kind, name in names_in(each):
+            if name not in known.get(kind, set()):
+                close = did_you_mean(name, known.get(kind, ()))
+                fix = f"did you mean {close}?" if close else f"add a document of kind {kind} with this name"
+                yield _fault("PD-1610", index, loc, f"there is no {kind} {name}", fix)
 
 
 def _names_of_reservation(document: Reservation) -> Iterator[tuple[Loc, str, str]]:

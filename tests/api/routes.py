@@ -10,7 +10,14 @@ from fastapi.routing import APIRoute, APIWebSocketRoute
 from starlette.routing import BaseRoute
 
 from api.access import Needs
-from tests.api.world import cluster_document, document, schedule_document, template_document
+from tests.api.world import (
+    cluster_document,
+    document,
+    queue_document,
+    schedule_document,
+    scheduling_document,
+    template_document,
+)
 
 PUBLIC = frozenset(
     {
@@ -40,6 +47,13 @@ BODIES: dict[str, Any] = {
     "schedules.create": {"document": schedule_document("fresh")},
     "clusters.create": {"document": cluster_document("fresh")},
     "clusters.replace": {"document": cluster_document()},
+    "queues.put": {"document": queue_document("none")},
+    "flavors.put": {"document": scheduling_document("ResourceFlavor", "none", gpuType="X")},
+    "priorityClasses.put": {"document": scheduling_document("PriorityClass", "none", value=1)},
+    "topologies.put": {"document": scheduling_document("Topology", "none", levels=[{"name": "a", "nodeLabel": "b"}])},
+    "nodePools.put": {"document": scheduling_document("NodePool", "none", nodeSelector={"a": "b"})},
+    "schedulingDocuments.apply": {"documents": [queue_document("none")]},
+    "schedulingDocuments.diff": {"documents": [queue_document("none")]},
 }
 
 

@@ -30,7 +30,9 @@ OPERATIONS = operations(openapi_document())
 GUARDED = [operation for operation in OPERATIONS if operation.id not in PUBLIC]
 # Streams take their time, and only jobs on clusters have objects.
 NOT_NOW = {"jobs.eventsStream", "jobs.logsStream", "jobs.wait", "jobs.objectsDiff"}
-SHARED = {"clusters", "nodes"}  # the installation's: every tenant sees them
+# The installation's: every tenant sees them.
+SCHEDULING = {"queues", "flavors", "priorityClasses", "topologies", "nodePools", "schedulingDocuments"}
+SHARED = {"clusters", "nodes", *SCHEDULING}
 TENANTED = [operation for operation in GUARDED if operation.area not in SHARED]
 CHANGING = {Action.CREATE, Action.UPDATE, Action.DELETE, Action.OPERATE}
 
@@ -58,7 +60,7 @@ async def ask(world: World, operation: Operation, place: dict[str, str], key: st
     given: dict[str, Any] = {"headers": {}}
     if operation.id == "snapshots.put":
         given["content"] = b"archive"
-    elif operation.method == "POST":
+    elif operation.method in ("POST", "PUT"):
         given["json"] = operation.body
     if operation.id.endswith("Stream"):
         given["headers"] = {"Last-Event-ID": "0"} if operation.id == "jobs.eventsStream" else {}

@@ -214,6 +214,14 @@ def cluster_document(name: str = "north", **spec: Any) -> Json:
     return {"apiVersion": "perdure/v1", "kind": "Cluster", "metadata": {"name": name}, "spec": spec}
 
 
+def scheduling_document(kind: str, name: str, **spec: Any) -> Json:
+    return {"apiVersion": "perdure/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+
+
+def queue_document(name: str = "research", **spec: Any) -> Json:
+    return scheduling_document("Queue", name, **spec)
+
+
 def template_document(name: str = "finetune", default: int = 3) -> Json:
     job = document("tuned")
     job["spec"]["command"] = ["python", "train.py", "--epochs", "${{ epochs }}"]
