@@ -215,7 +215,11 @@ _document(
 _missing_part(
     "PD-1500", "a cluster", "Name one with cluster: NAME, or remove the field: a local job is processes, no containers."
 )
-_missing_part("PD-1501", "the scheduler", "Remove the field; a job starts as soon as it is accepted.")
+_missing_part(
+    "PD-1501",
+    "the scheduler",
+    "Name a queue with queue: NAME where the field is served with one, or remove it; a job without starts at once.",
+)
 _missing_part("PD-1502", "people and teams", "Remove the field; use a label such as team: NAME to group jobs.")
 _missing_part("PD-1503", "notifications", "Remove the field; follow the job with jobs wait, or its event stream.")
 _missing_part("PD-1504", "the model registry", "Remove the field; name the model in args or env.")

@@ -133,6 +133,7 @@ def _load() -> None:
         error_codes_local,
         error_codes_pod,
         error_codes_production,
+        error_codes_queueing,
         error_codes_run,
         error_codes_scheduling,
         error_codes_spec,

@@ -130,10 +130,16 @@ class JobSpec(SpecModel):
     )
     network: Network = Field(Network.STANDARD, description="Network between the nodes.", examples=["rdma"])
     placement: Placement = Field(Placement(), description="Which nodes it may run on.", examples=[{"spread": True}])
-    queue: Name | None = Field(None, description="Queue that it waits in.", examples=["research"])
+    queue: Name | None = Field(
+        None,
+        description="Queue that it waits in; left out, the default one if there are queues.",
+        examples=["research"],
+    )
     priority: Percent = Field(0, description="0 to 100; more goes first within a queue.", examples=[50])
     priority_class: Name | None = Field(
-        None, description="PriorityClass of the cluster, by name.", examples=["production"]
+        None,
+        description="PriorityClass, by name; where there are no queues, the cluster's own.",
+        examples=["production"],
     )
     reservation: Name | None = Field(None, description="Reservation to run in.", examples=["launch-week"])
     team: Name | None = Field(None, description="Team that it is accounted to.", examples=["vision"])

@@ -14,7 +14,7 @@ from definitions.documents import KINDS
 from definitions.job import Job
 from definitions.job_workload import EnvValue
 from definitions.quantities import format_cpus, format_duration, format_size
-from definitions.refusals import needs_cluster, refusal_of
+from definitions.refusals import refusal_of, served_with
 from definitions.spec_fields import SpecField, bounds_of, container_mark, core_of, fields_of, literals, walk
 from definitions.spec_types import Cpus, Label, Size
 from definitions.yaml_writer import flow
@@ -52,8 +52,8 @@ def _row(field: SpecField, refusable: bool) -> str:
     meaning = field.info.description or ""
     path = field.path.removeprefix("spec.")
     refused = refusal_of(path) if refusable else None
-    if refusable and needs_cluster(path):
-        meaning += " **Only with `cluster`.**"
+    if refusable and (named := served_with(path)):
+        meaning += f" **Only with {' or '.join(f'`{word}`' for word in named)}.**"
     if refused is not None:
         meaning += f" **Refused here** ({refused.code}): needs {refused.subsystem}."
     elif field.info.examples and field.inner is None:

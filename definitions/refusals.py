@@ -1,7 +1,8 @@
 """Fields that are understood and not served where the job is to run: refused when set, with a code that names what is
 missing.
 
-Every field of a job either has a behaviour or stands in one of these tables; a test holds them apart.
+Every field of a job either has a behaviour or stands in one of these tables; a test holds them apart. What depends on
+the queues of an installation is decided when a job is accepted (policies/scheduling/admission.py).
 """
 
 from typing import NamedTuple
@@ -20,22 +21,30 @@ NOT_HERE = "which this installation does not have"
 
 
 class Refusal(NamedTuple):
-    """`only`: the one value that is refused; None: every value but the default."""
+    """`only`: the one value that is refused; None: every value but the default. `queued`: served for a job that names a
+    queue, since the scheduler then acts on it."""
 
     code: str
     subsystem: str
     instead: str
     lacking: str = NOT_HERE
     only: str | None = None
+    queued: bool = False
 
 
 def _needs_cluster(because: str) -> Refusal:
     return Refusal("PD-1500", "a cluster", f"set cluster: NAME, or remove it; {because}", "and this job names none")
 
 
-_NO_QUEUE = Refusal("PD-1501", SCHEDULER, "remove it; jobs start as soon as they are accepted")
+def _needs_queue(instead: str) -> Refusal:
+    lacking = "and this job names no queue whose jobs pass it"
+    return Refusal("PD-1501", SCHEDULER, f"set queue: NAME, or {instead}", lacking, queued=True)
+
+
+_NO_WINDOW = Refusal("PD-1501", SCHEDULER, "remove it; a queue with a guarantee keeps capacity at any time")
 _ONE_SIZE = Refusal("PD-1501", SCHEDULER, "remove it; a job here keeps the size that nodes gives it")
-_NO_TOPOLOGY = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by topology labels")
+_NO_TOPOLOGY = _needs_queue("remove it; on a cluster, write placement.affinity by topology labels")
+_NO_FABRIC = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by labels of the fabric")
 _NO_ARRAY = Refusal("PD-1501", SCHEDULER, "remove it and submit the jobs one by one")
 _NO_ORDER = Refusal("PD-1501", SCHEDULER, "remove it and submit this job when the other has ended (jobs wait)")
 _NO_TEAMS = Refusal("PD-1502", "people and teams", "remove it and use a label such as team: NAME")
@@ -50,8 +59,8 @@ _NO_VOLUME = _needs_cluster("local jobs read and write this machine's folders")
 _ONE_NETWORK = _needs_cluster("local processes talk over the loopback interface")
 _NO_HOOK = _needs_cluster("local jobs are asked to save through control.json")
 _NO_PLACE = Refusal("PD-1501", SCHEDULER, "remove it, or name a cluster; every local process runs on this machine")
-_NO_CLASS = Refusal("PD-1501", SCHEDULER, "remove it, or name a cluster that has such a PriorityClass")
-_NO_GPUS = Refusal("PD-1501", SCHEDULER, "set gpus: 0, or name a cluster; local GPUs are assigned by the scheduler")
+_NO_GPUS = _needs_queue("set gpus: 0, or name a cluster; local GPUs are assigned by the scheduler")
+_NO_COUNTS = _needs_queue("remove it, or name a cluster; in a queue it is counted, and the machine's own limits apply")
 _NO_LIMITS = Refusal(
     "PD-1506", "limits on local processes", "remove it, or name a cluster; the machine's own limits apply"
 )
@@ -75,10 +84,8 @@ REFUSALS: dict[str, Refusal] = {
     "elastic": _ONE_SIZE,
     "model": _NO_MODELS,
     "placement.topology": _NO_TOPOLOGY,
-    "placement.fabricAware": _NO_TOPOLOGY,
-    "queue": _NO_QUEUE,
-    "priority": _NO_QUEUE,
-    "reservation": _NO_QUEUE,
+    "placement.fabricAware": _NO_FABRIC,
+    "reservation": _NO_WINDOW,
     "team": _NO_TEAMS,
     "federation": _NO_FEDERATION,
     "array": _NO_ARRAY,
@@ -93,8 +100,8 @@ LOCAL_REFUSALS: dict[str, Refusal] = {
     "resources.gpus": _NO_GPUS,
     "resources.gpuType": _NO_GPUS,
     "resources.gpuMemory": _NO_GPUS,
-    "resources.cpus": _NO_LIMITS,
-    "resources.memory": _NO_LIMITS,
+    "resources.cpus": _NO_COUNTS,
+    "resources.memory": _NO_COUNTS,
     "resources.ephemeralStorage": _NO_LIMITS,
     "resources.sharedMemory": _NO_LIMITS,
     "image": _NO_IMAGE,
@@ -108,7 +115,6 @@ LOCAL_REFUSALS: dict[str, Refusal] = {
     "placement.affinity": _PROCESSES,
     "placement.pin": _NO_PLACE,
     "placement.spread": _NO_PLACE,
-    "priorityClass": _NO_CLASS,
     "workloadKind": _PROCESSES,
     "checkpoints.command": _NO_HOOK,
     "checkpoints.directory": _NO_HOOK,
@@ -139,13 +145,17 @@ def refused_fields(spec: JobSpec, at: Loc = ("spec",)) -> list[SpecIssue]:
 
 
 def refusal_of(path: str) -> Refusal | None:
-    """The refusal that covers a path below `spec` (`array.limit`, `hooks[]`) wherever the job runs, if any."""
-    return _covering(REFUSALS, path)
+    """The refusal that covers a path below `spec` (`array.limit`, `hooks[]`) for every job, if any."""
+    found = _covering(REFUSALS, path)
+    return None if found is not None and found.queued else found
 
 
-def needs_cluster(path: str) -> bool:
-    """Whether a field is served only for a job that names a cluster."""
-    return _covering(LOCAL_REFUSALS, path) is not None
+def served_with(path: str) -> tuple[str, ...]:
+    """What a job must name for a field to be served: one of these words; none, when there is no such condition."""
+    if (found := _covering(LOCAL_REFUSALS, path)) is not None:
+        return ("cluster", "queue") if found.queued else ("cluster",)
+    found = _covering(REFUSALS, path)
+    return ("queue",) if found is not None and found.queued else ()
 
 
 def _covering(table: dict[str, Refusal], path: str) -> Refusal | None:
@@ -158,6 +168,8 @@ def _shown(path: str, refusal: Refusal) -> str:
 
 
 def _is_refused(spec: JobSpec, path: str, refusal: Refusal) -> bool:
+    if refusal.queued and spec.queue is not None:
+        return False
     owner: SpecModel = spec
     *parents, last = path.split(".")
     for alias in parents:

@@ -13,6 +13,7 @@ KEPT = (
 )
 POD = "tests/policies/test_pod_plan.py::test_a_field_of_the_document_is_what_each_of_its_pods_gets"
 REFUSED = "tests/definitions/test_refusals.py::"
+ADMISSION = "tests/policies/scheduling/test_admission.py::"
 RANKS = "tests/policies/test_rank_environment.py::"
 
 FIELD_BEHAVIOUR: dict[str, str] = {
@@ -67,6 +68,10 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.placement.affinity": POD,
     "spec.placement.spread": POD,
     "spec.priorityClass": POD,
+    "spec.queue": f"{ADMISSION}test_a_job_waits_in_the_queue_that_it_names_or_in_the_default_one",
+    "spec.priority": f"{ADMISSION}test_class_and_priority_go_onto_the_ticket",
+    "spec.placement.topology.required": f"{ADMISSION}test_how_close_together_is_part_of_what_is_asked",
+    "spec.placement.topology.preferred": f"{ADMISSION}test_how_close_together_is_part_of_what_is_asked",
     "spec.checkpoints.command": POD,
     "spec.checkpoints.directory": POD,
     "spec.checkpoints.grace": POD,

@@ -126,10 +126,10 @@ def test_what_is_no_document_of_ours_is_named(text: str, code: str, says: str) -
 
 
 def test_fields_that_nothing_here_serves_are_refused_with_their_places() -> None:
-    spec = "  shell: x\n  queue: research\n  resources: {gpus: 8}\n  placement:\n    topology: {required: rack}\n"
+    spec = "  shell: x\n  team: research\n  resources: {gpus: 8}\n  placement:\n    topology: {required: rack}\n"
     found = [(issue.line, issue.column, issue.code, issue.path) for issue in faults(HEAD + spec)]
     assert found == [
-        (6, 3, "PD-1501", "spec.queue"),
+        (6, 3, "PD-1502", "spec.team"),
         (7, 15, "PD-1501", "spec.resources.gpus"),
         (9, 5, "PD-1501", "spec.placement.topology"),
     ]

@@ -41,10 +41,16 @@ def test_a_row_says_type_bounds_and_default_as_they_are_written(row: str) -> Non
 def test_refused_fields_say_so() -> None:
     rows = reference("Job").splitlines()
     refused = [row for row in rows if "**Refused here**" in row]
-    assert len(refused) >= len(REFUSALS)
-    assert "| `queue` | name |  | Queue that it waits in. **Refused here** (PD-1501): needs the scheduler. |" in refused
-    assert [row for row in refused if "| `image` |" in row or "Only with" in row] == []
-    assert len([row for row in rows if "**Only with `cluster`.**" in row]) >= len(LOCAL_REFUSALS)
+    assert len(refused) >= len([each for each in REFUSALS.values() if not each.queued])
+    assert (
+        "| `team` | name |  | Team that it is accounted to. **Refused here** (PD-1502): needs people and teams. |"
+        in rows
+    )
+    assert [row for row in refused if "| `image` |" in row or "| `queue` |" in row or "Only with" in row] == []
+    assert len([row for row in rows if "**Only with `cluster`" in row]) >= len(LOCAL_REFUSALS)
+    (gpus,) = [row for row in rows if row.startswith("| `gpus` | whole number")]
+    assert "**Only with `cluster` or `queue`.**" in gpus
+    assert [row for row in rows if row.startswith("| `topology`") and "**Only with `queue`.**" in row]
     assert "Refused here" not in reference("Schedule")
 
 

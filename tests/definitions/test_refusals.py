@@ -22,8 +22,6 @@ SET: dict[str, Any] = {
     "model": "m",
     "placement.topology": {"required": "rack"},
     "placement.fabricAware": True,
-    "queue": "q",
-    "priority": 1,
     "reservation": "r",
     "team": "t",
     "federation": "f",
@@ -53,7 +51,6 @@ LOCAL_SET: dict[str, Any] = {
     "placement.affinity": {"nodeAffinity": {}},
     "placement.pin": True,
     "placement.spread": True,
-    "priorityClass": "p",
     "workloadKind": "job",
     "checkpoints.command": ["./save"],
     "checkpoints.directory": "saves",
@@ -121,6 +118,15 @@ def test_what_a_local_job_cannot_have_a_cluster_gives(path: str) -> None:
     assert refused_fields(made.spec) == []
 
 
+QUEUED = [path for path, refusal in (REFUSALS | LOCAL_REFUSALS).items() if refusal.queued]
+
+
+@pytest.mark.parametrize("path", QUEUED)
+def test_what_only_the_scheduler_acts_on_is_served_with_a_queue(path: str) -> None:
+    made = Job.model_validate(job(**(spec_with(path, (SET | LOCAL_SET)[path]) | {"queue": "research"})))
+    assert refused_fields(made.spec) == []
+
+
 def test_one_code_stands_for_one_missing_subsystem() -> None:
     subsystems: dict[str, set[str]] = {}
     for refusal in [refusal for table, _, _ in TARGETS.values() for refusal in table.values()]:
@@ -138,9 +144,9 @@ def test_a_field_that_says_its_default_is_not_refused() -> None:
 
 
 def test_everything_refused_in_one_job_is_reported_at_once() -> None:
-    made = Job.model_validate(job(queue="q", team="t", resources={"gpus": 1, "memory": "1Gi"}))
+    made = Job.model_validate(job(hooks=["h"], team="t", resources={"gpus": 1, "memory": "1Gi"}))
     found = {issue.path for issue in refused_fields(made.spec)}
-    assert found == {"spec.queue", "spec.team", "spec.resources.gpus", "spec.resources.memory"}
+    assert found == {"spec.hooks", "spec.team", "spec.resources.gpus", "spec.resources.memory"}
 
 
 @pytest.mark.parametrize("path", FIELD_BEHAVIOUR)

@@ -148,12 +148,12 @@ def test_a_schedule_survives_being_written_with_its_times_as_they_were_said() ->
 
 def test_an_unquoted_line_that_begins_with_a_star_is_explained() -> None:
     text = dump(schedule()).replace('"30 3 * * *"', "*/5 * * * *")
-    kind, found = check(Schedule, schedule(job=job(queue="q")))
+    kind, found = check(Schedule, schedule(job=job(team="q")))
     assert (kind is not None, found) == (True, []), "whether a field is served is asked when a document is parsed"
     with pytest.raises(Exception, match=r"PD-1006.*\n.*\n.*\n.*\n.*double quotes"):
         parse_one(text, "x", Schedule)
 
 
 def test_the_job_inside_is_held_to_what_is_served_here() -> None:
-    with pytest.raises(Exception, match=r"spec\.job\.spec\.queue.*PD-1501"):
-        parse_one(dump(schedule(job=job(queue="q"))), "x", Schedule)
+    with pytest.raises(Exception, match=r"spec\.job\.spec\.team.*PD-1502"):
+        parse_one(dump(schedule(job=job(team="q"))), "x", Schedule)

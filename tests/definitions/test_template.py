@@ -151,7 +151,7 @@ def test_faults_of_the_job_inside_are_found_when_the_template_is_made(
 
 
 def test_fields_that_nothing_here_serves_are_refused_inside_a_template_too() -> None:
-    assert faults(changed(queue="q")) == [("PD-1501", "spec.job.spec.queue")]
+    assert faults(changed(team="q")) == [("PD-1502", "spec.job.spec.team")]
 
 
 def test_a_fault_that_only_a_sample_value_causes_is_left_for_rendering() -> None:

@@ -1,0 +1,157 @@
+"""Whether and how an accepted job waits: its queue, its class, and that it could ever start by the limits of its queue.
+
+ticket_of(documents, spec)   the ticket; None where there are no queues, and jobs start at once
+ticket_from(stored, spec)    the same, from documents as they are stored
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from definitions.documents import KINDS, AnyKind
+from definitions.errors import PerdureError
+from definitions.job import JobSpec
+from definitions.places import Ticket
+from definitions.quantities import format_cpus, format_size
+from definitions.scheduling_types import spelled_gpus
+from definitions.spec_errors import did_you_mean
+from policies.scheduling.asking import amounts_of, shape_of
+from policies.scheduling.documents import Scheduling, scheduling
+
+KEPT = 8  # sets of documents that are remembered as read; they seldom change
+
+
+def ticket_of(documents: Sequence[AnyKind], spec: JobSpec) -> Ticket | None:
+    """How a job of this document waits. `documents`: those of the scheduler, all that there are.
+
+    Raises PD-2120 for a field that only queues give a meaning where there are none, PD-2121 to PD-2126 for a queue,
+    class or level that is not there or not for it, and for more than a limit of its queue or of one above it.
+    """
+    return _ticket(scheduling(documents), spec)
+
+
+def ticket_from(stored: Sequence[Mapping[str, Any]], spec: JobSpec) -> Ticket | None:
+    """`ticket_of` for documents as `store.scheduling_documents` keeps them. Equal ones are read once."""
+    return _ticket(_read(json.dumps(stored, sort_keys=True)), spec)
+
+
+@lru_cache(KEPT)
+def _read(text: str) -> Scheduling:
+    documents = [KINDS[each["kind"]].model_validate(each) for each in json.loads(text)]
+    return scheduling([each for each in documents if isinstance(each, AnyKind)])
+
+
+def _ticket(rules: Scheduling, spec: JobSpec) -> Ticket | None:
+    if not rules.queues:
+        _check_no_queue(spec)
+        return None
+    queue = _queue(rules, spec)
+    priority_class = _class(rules, spec, queue)
+    _check_levels(rules, spec)
+    _check_limits(rules, spec, queue)
+    return Ticket(queue=queue, priority=spec.priority, priority_class=priority_class)
+
+
+def _check_no_queue(spec: JobSpec) -> None:
+    """On a cluster without queues a class is the cluster's own, and it alone acts on it."""
+    of_queues = {
+        "queue": spec.queue,
+        "priority": spec.priority or None,
+        "priorityClass": None if spec.on_cluster else spec.priority_class,
+    }
+    for name, value in of_queues.items():
+        if value is not None:
+            detail = f"{name} is {value!r}, and this installation has no queues"
+            raise PerdureError("PD-2120", detail, where=f"spec.{name}")
+
+
+def _queue(rules: Scheduling, spec: JobSpec) -> str:
+    names = [each.name for each in rules.queues]
+    there = f"there are: {', '.join(names)}"
+    if spec.queue is None and rules.default_queue is None:
+        raise PerdureError("PD-2121", f"the job names no queue, and none is the default; {there}", where="spec.queue")
+    name = spec.queue or rules.default_queue
+    assert name is not None
+    if name not in names:
+        close = did_you_mean(name, names)
+        remedy = f"Did you mean {close}?" if close else None
+        raise PerdureError("PD-2122", f"there is no queue {name!r}; {there}", where="spec.queue", remedy=remedy)
+    return name
+
+
+def _class(rules: Scheduling, spec: JobSpec, queue: str) -> str | None:
+    """The class that is named, or else the default one where the queue may have it."""
+    path = rules.path(queue)
+    name, known = spec.priority_class, rules.priorities
+    if name is None:
+        default = rules.default_priority
+        return default if default is not None and known[default].allows(path) else None
+    where = "spec.priorityClass"
+    if name not in known:
+        close = did_you_mean(name, known)
+        there = f"there are: {', '.join(sorted(known))}" if known else "there are none"
+        remedy = f"Did you mean {close}?" if close else None
+        raise PerdureError("PD-2123", f"there is no priority class {name!r}; {there}", where=where, remedy=remedy)
+    if not known[name].allows(path):
+        usable = ", ".join(sorted(known[name].usable_by))
+        detail = f"priority class {name!r} is not for jobs of queue {queue!r}, only for those of {usable}"
+        raise PerdureError("PD-2124", detail, where=where)
+    return name
+
+
+def _check_levels(rules: Scheduling, spec: JobSpec) -> None:
+    topology = spec.placement.topology
+    if topology is None:
+        return
+    known = list(dict.fromkeys(level for pool in rules.pools.values() for level in pool.levels))
+    there = f"there are: {', '.join(known)}" if known else "no pool has a topology"
+    for word, level in (("required", topology.required), ("preferred", topology.preferred)):
+        if level is not None and level not in known:
+            close = did_you_mean(level, known)
+            raise PerdureError(
+                "PD-2126",
+                f"there is no level {level!r}; {there}",
+                where=f"spec.placement.topology.{word}",
+                remedy=f"Did you mean {close}?" if close else None,
+            )
+
+
+def _check_limits(rules: Scheduling, spec: JobSpec, queue: str) -> None:
+    asked = amounts_of(shape_of(spec), rules.models)
+    faults = list(_beyond(rules, queue, asked))
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        detail = f"the job asks for more than its queue may ever use, in {len(faults)} ways"
+        raise PerdureError("PD-2125", detail, where="spec.resources", errors=faults)
+
+
+def _beyond(rules: Scheduling, queue: str, asked: Mapping[str, int]) -> Iterator[PerdureError]:
+    by_name = {each.name: each for each in rules.queues}
+    for name in rules.path(queue):
+        for resource, amount in asked.items():
+            quota = by_name[name].quotas.get(resource)
+            if quota is None or quota.limit is None or amount <= quota.limit:
+                continue
+            above = "" if name == queue else f", which is above {queue},"
+            detail = (
+                f"the job asks for {_spelled(resource, amount)}, and queue {name}{above} may use at most "
+                f"{_spelled(resource, quota.limit)}"
+            )
+            data = {"queue": name, "resource": resource, "limit": quota.limit, "asked": amount}
+            yield PerdureError("PD-2125", detail, where=_where(resource), data=data)
+
+
+def _spelled(resource: str, amount: int) -> str:
+    if resource == "cpu":
+        return f"{format_cpus(amount)} CPUs"
+    if resource == "memory":
+        return f"{format_size(amount)} of memory"
+    model = resource.removeprefix("gpu").removeprefix("/")
+    return f"{spelled_gpus(amount)} {f'{model} ' if model else ''}GPUs"
+
+
+def _where(resource: str) -> str:
+    field = {"cpu": "cpus", "memory": "memory"}.get(resource, "gpus")
+    return f"spec.resources.{field}"
