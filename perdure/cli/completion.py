@@ -36,6 +36,26 @@ def nodes() -> list[str]:
     return _names(lambda client: (each.name for each in client.nodes.list(limit=MOST).items))
 
 
+def queues() -> list[str]:
+    return _names(lambda client: (each.name for each in client.queues.list(limit=MOST).items))
+
+
+def flavors() -> list[str]:
+    return _names(lambda client: (each.name for each in client.flavors.list(limit=MOST).items))
+
+
+def priority_classes() -> list[str]:
+    return _names(lambda client: (each.name for each in client.priority_classes.list(limit=MOST).items))
+
+
+def topologies() -> list[str]:
+    return _names(lambda client: (each.name for each in client.topologies.list(limit=MOST).items))
+
+
+def node_pools() -> list[str]:
+    return _names(lambda client: (each.name for each in client.node_pools.list(limit=MOST).items))
+
+
 def _names(ask: Callable[[Client], Iterable[str]]) -> list[str]:
     from httpx import HTTPError
 

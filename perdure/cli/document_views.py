@@ -17,9 +17,12 @@ if TYPE_CHECKING:
 def validated(client: Client, file: Path) -> Validation:
     """What the API says of a file, whichever kind of document it holds. Raises PerdureError with its faults."""
     from perdure.client._models import CreateSchedule, Validation
-    from perdure.client.documents import body_of, kind_of
+    from perdure.client.documents import body_of, kind_of, of_scheduler
     from perdure.client.submitting import request
 
+    if of_scheduler(file):
+        found = client.scheduling_documents.diff(file)
+        return Validation(name=", ".join(each.name for each in found.items))
     match kind_of(file):
         case "Template":
             return Validation(name=client.templates.create(file, dry_run=True).name)

@@ -25,6 +25,7 @@ from perdure.cli.commands import (
     operate,
     run_job,
     schedules,
+    scheduling_documents,
     secrets,
     sessions,
     simulate,
@@ -64,7 +65,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, clusters, nodes, imports, simulate, doctor, misc):
+for part in (templates, secrets, schedules, scheduling_documents, clusters, nodes, imports, simulate, doctor, misc):
     part.register(app)
 
 

@@ -46,10 +46,16 @@ def submit(client: Client, body: SubmitJob, out: Out, after: After, *, dry_run: 
 
 
 def apply(client: Client, file: Path, out: Out, after: After, *, dry_run: bool, yes: bool) -> int:
-    """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule."""
-    from perdure.client.documents import kind_of
+    """Submit what a file holds: a job, unless the live one of its name is the same; a template; a schedule; documents
+    of the scheduler."""
+    from perdure.client.documents import kind_of, of_scheduler
     from perdure.client.submitting import keeping, request
 
+    if of_scheduler(file):
+        from perdure.cli import applying
+
+        applying.apply(client, file, out, dry_run=dry_run, yes=yes)
+        return int(Exit.OK)
     kind = kind_of(file)
     if kind == "Template":
         template(client, file, out, dry_run=dry_run)

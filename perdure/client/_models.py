@@ -16,6 +16,20 @@ class ApplyOutcome(StrEnum):
     UNCHANGED = "unchanged"
 
 
+class ApplySchedulingDocuments(Model):
+    """Documents of the scheduler that belong together, as JSON or as YAML text with `---` between them."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    documents: list[dict[str, Any]] | None = None
+    """As JSON."""
+    text: str | None = None
+    """As YAML."""
+    source: str | None = None
+    """File the text came from; used in messages only."""
+
+
 class Array(Model):
     """The same job once per index, told by an environment variable."""
 
@@ -179,6 +193,16 @@ class ClusterRemoved(Model):
     """Ended jobs whose volumes are still there, out of reach from now on."""
 
 
+class Confidence(StrEnum):
+    """
+    How sure a start is.
+    """
+
+    PROMISE = "promise"
+    ESTIMATE = "estimate"
+    NONE = "none"
+
+
 class CreateSecret(Model):
     """A value to keep. It is encrypted and never shown again."""
 
@@ -205,6 +229,69 @@ class CreateTemplate(Model):
     """File the text came from; used in messages only."""
 
 
+class DecidedDisplaced(Model):
+    """A job that was told to give its places up."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    leaves_for: Annotated[str | None, Field(alias="leavesFor")] = None
+    """Name of the job that gets them. Null where it is not yours to see."""
+    reason: str = ""
+    """Why. Empty where it is not yours."""
+    lost: int = 0
+    """Seconds of work times GPUs that no checkpoint holds."""
+    dropped: bool = False
+    """It had changed meanwhile, and was told nothing."""
+
+
+class DecidedRefused(Model):
+    """A job that goes on waiting, and why."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    position: int | None = None
+    """In the pool's order."""
+    cause: str | None = None
+    """Why, in a word."""
+    reason: str = ""
+    """Why. Empty where it is not yours."""
+
+
+class DecisionView(Model):
+    """One decision of a pool's scheduler."""
+
+    pool: str
+    """The pool: a cluster, or `local`."""
+    number: int
+    """Counts from 1 in each pool."""
+    at: AwareDatetime
+    """When it was made."""
+    token: int
+    """Whose turn it was: only the holder of the newest token may decide."""
+    digest: str
+    """Digest of all that it was made from."""
+    placed: int = 0
+    """Jobs that got places."""
+    displaced: int = 0
+    """Jobs that were told to give theirs up."""
+    waiting: int = 0
+    """Jobs that wait afterwards."""
+    causes: dict[str, int] = {}
+    """How many wait for which cause."""
+
+
 class Diff(Model):
     """The document sent, against the newest job of that name."""
 
@@ -214,6 +301,12 @@ class Diff(Model):
     """Whether that job has not ended."""
     changes: list[Change]
     """Differences, in the order of the document. Empty: the same."""
+
+
+class DocumentOutcome(StrEnum):
+    CREATED = "created"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
 
 
 class Elastic(Model):
@@ -349,6 +442,31 @@ class GitState(Model):
     """Whether tracked files differed from the commit."""
 
 
+class GpuCapacity(Model):
+    """GPUs of one model, or of several of which jobs would take any, in one pool."""
+
+    pool: str
+    """Their cluster."""
+    gpu_types: Annotated[list[str], Field(alias="gpuTypes")]
+    """The models. Several: for jobs that take any of them."""
+    total: int
+    """How many there are."""
+    used: float
+    """Held by jobs."""
+    free: int
+    """Whole ones that a new job could get."""
+    out_of_service: Annotated[int, Field(alias="outOfService")] = 0
+    """Free ones on nodes where nothing new may start."""
+    demand: float = 0
+    """What waiting jobs ask for that take no others."""
+    waiting: int = 0
+    """How many jobs those are."""
+    shortfall: float = 0
+    """Of that demand, what is more than is free."""
+    words: str
+    """How the free ones lie."""
+
+
 class Health(Model):
     """The API process answers, and its store too."""
 
@@ -358,6 +476,38 @@ class Health(Model):
     """Process id of the API."""
     checks: dict[str, str] = {}
     """State by part."""
+
+
+class HeldNode(Model):
+    """A node that a job holds, by its rank within the job."""
+
+    rank: int
+    """Rank of the node within the job."""
+    node: str
+    """Its name."""
+    devices: list[int] = []
+    """Which of its GPUs."""
+    simulated: bool = False
+    """Nothing is there: the node is made up."""
+
+
+class HeldPlaces(Model):
+    """The places that a job holds."""
+
+    pool: str
+    """Cluster whose nodes they are."""
+    queue: str
+    """Queue that they count in."""
+    since: AwareDatetime | None = None
+    """When it got them."""
+    decision: int | None = None
+    """The decision of its pool that said so."""
+    leaving: bool = False
+    """It was told to give them up, and saves first."""
+    leaves_for: Annotated[str | None, Field(alias="leavesFor")] = None
+    """Name of the job that gets them. Null where it is not yours to see."""
+    nodes: Annotated[list[HeldNode], Field(validate_default=True)] = []
+    """Node by node, in order of rank."""
 
 
 class ImagePullPolicy(StrEnum):
@@ -488,6 +638,37 @@ class Network(StrEnum):
     SRIOV = "sriov"
 
 
+class NodeCapacity(Model):
+    """A node: what it has, and what jobs hold of it."""
+
+    pool: str
+    """Its cluster; `local` is this machine, or nodes that are made up."""
+    name: str
+    """Its name."""
+    simulated: bool = False
+    """The node is made up."""
+    ready: bool = True
+    """Whether it can run anything."""
+    schedulable: bool = True
+    """Whether anything new may start there."""
+    gpu_type: Annotated[str, Field(alias="gpuType")] = ""
+    """Model of its GPUs."""
+    gpus: int = 0
+    """GPUs."""
+    gpus_used: Annotated[float, Field(alias="gpusUsed")] = 0
+    """Of them held by jobs; a shared one counts as the part that is held."""
+    gpus_free: Annotated[int, Field(alias="gpusFree")] = 0
+    """Whole ones that a new job could get."""
+    cpus: float = 0
+    """Processors."""
+    cpus_used: Annotated[float, Field(alias="cpusUsed")] = 0
+    """Of them held by jobs."""
+    memory: int = 0
+    """Memory, in bytes."""
+    memory_used: Annotated[int, Field(alias="memoryUsed")] = 0
+    """Of it held by jobs."""
+
+
 class NodeJob(Model):
     """A rank's place."""
 
@@ -600,6 +781,7 @@ class Phase(StrEnum):
     """
 
     PENDING = "Pending"
+    QUEUED = "Queued"
     STARTING = "Starting"
     RUNNING = "Running"
     COLLECTING = "Collecting"
@@ -610,6 +792,21 @@ class Phase(StrEnum):
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     CANCELLED = "Cancelled"
+
+
+class PodAsk(Model):
+    """What some nodes of a job ask for, all alike."""
+
+    count: int
+    """How many nodes."""
+    gpus: int = 0
+    """GPUs, or slices of such, of each."""
+    gpu_type: Annotated[str | None, Field(alias="gpuType")] = None
+    """Model or slice that it must be; null: any."""
+    cpus: float = 0
+    """Processors of each."""
+    memory: int = 0
+    """Memory of each, in bytes."""
 
 
 class Problem(Model):
@@ -694,6 +891,65 @@ class PutCluster(Model):
     """File the text came from; used in messages only."""
 
 
+class PutSchedulingDocument(Model):
+    """One document of the scheduler, as JSON or as YAML text."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    document: dict[str, Any] | None = None
+    """As JSON."""
+    text: str | None = None
+    """As YAML."""
+    source: str | None = None
+    """File the text came from; used in messages only."""
+
+
+class QueueShare(Model):
+    """What a queue has of another one's guarantee."""
+
+    queue: str
+    """Name of the queue."""
+    amount: float
+    """How much of it."""
+
+
+class QueueUse(Model):
+    """One resource of a queue, with all queues below it. Amounts are in `unit`."""
+
+    queue: str
+    """Name of the queue."""
+    parent: str | None = None
+    """The queue above it."""
+    resource: str
+    """`cpu`, `memory`, `gpu` for all, or `gpu/MODEL`."""
+    unit: str
+    """Unit of the amounts."""
+    guaranteed: float = 0
+    """What it always gets back."""
+    limit: float | None = None
+    """What it never exceeds; null: there is no limit."""
+    used: float = 0
+    """What jobs hold."""
+    borrowed: float = 0
+    """What of that is above the guarantee."""
+    lent: float = 0
+    """What others have of its guarantee."""
+    lent_to: Annotated[list[QueueShare], Field(alias="lentTo", validate_default=True)] = []
+    """Which queues have it."""
+    waiting: float = 0
+    """What waiting jobs ask for."""
+
+
+class QueueUsePage(Model):
+    """Queues with their resources, each queue after the one above it."""
+
+    items: list[QueueUse]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+
+
 class RankState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
@@ -742,6 +998,18 @@ class Rendered(Model):
     """As JSON, with every default filled in."""
     text: str
     """As YAML, without what is only a default."""
+
+
+class ReprioritiseJob(Model):
+    """Another priority within the job's class."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    priority: int
+    """0 to 100; more goes first."""
+    reason: str = ""
+    """Why, in your words; kept in the job's events."""
 
 
 class Resources(Model):
@@ -859,6 +1127,38 @@ class ScheduleView(Model):
     """The document; null in lists."""
 
 
+class SchedulingDocument(Model):
+    """A document of the scheduler as it was applied last."""
+
+    kind: str
+    """Its kind."""
+    name: str
+    """Its name; unique among those of the kind."""
+    description: str = ""
+    """What it is, in the words of the document."""
+    generation: int
+    """Grows with every change; the ETag."""
+    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    """When it was first applied."""
+    created_by: Annotated[str, Field(alias="createdBy")]
+    """Who applied it first."""
+    updated_at: Annotated[AwareDatetime, Field(alias="updatedAt")]
+    """When it was last changed."""
+    updated_by: Annotated[str, Field(alias="updatedBy")]
+    """Who changed it last."""
+    document: dict[str, Any]
+    """The document, with what was left out filled in."""
+
+
+class SchedulingDocumentPage(Model):
+    """Documents of one kind by name."""
+
+    items: list[SchedulingDocument]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+
+
 class SecretFile(Model):
     """A secret that the job reads as a file, private to it and gone when the attempt ends."""
 
@@ -896,6 +1196,25 @@ class Service(Model):
     """How to tell that a process is ready. Left out, it is as soon as it runs."""
     restart: Restart | None = None
     """How crashed processes come back."""
+
+
+class Shortage(Model):
+    """The resource that keeps a job waiting. Amounts are in `unit`, as the decision found them."""
+
+    resource: str
+    """`cpu`, `memory`, `gpu`, `gpu/MODEL`, `slice/PROFILE` or `pods`."""
+    unit: str
+    """Unit of the amounts."""
+    needed: float
+    """What it needs."""
+    free: float
+    """What was free or allowed of that."""
+    limit: float | None = None
+    """The limit, or all that there is."""
+    at: str = ""
+    """Queue, domain or level that it is about."""
+    words: str
+    """The same in words."""
 
 
 class SnapshotView(Model):
@@ -1054,6 +1373,7 @@ class Verb(StrEnum):
     RESUME = "resume"
     EXTEND = "extend"
     CHECKPOINT = "checkpoint"
+    REPRIORITISE = "reprioritise"
 
 
 class Version(Model):
@@ -1097,6 +1417,113 @@ class VolumeMount(Model):
     """Whether the job may only read it."""
 
 
+class WaitingJob(Model):
+    """A job that waits for places."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    position: int | None = None
+    """In its pool's order, from 1; null before the first decision."""
+    pool: str
+    """Cluster whose nodes it waits for."""
+    queue: str
+    """Queue that it waits in."""
+    priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
+    """Its priority class."""
+    priority: int = 0
+    """What it is ordered by: that of its class, then its own."""
+    asks: Annotated[list[PodAsk], Field(validate_default=True)] = []
+    """What its nodes ask for."""
+    nodes: int = 0
+    """Nodes in all."""
+    gpus: float = 0
+    """GPUs in all."""
+    since: AwareDatetime
+    """Since when it waits."""
+    cause: str | None = None
+    """Why it does not start, in a word; null before the first decision."""
+    reason: str = ""
+    """The same as a sentence, as it was decided. Empty where it is not yours."""
+    shortage: Shortage | None = None
+    """The resource that is lacking, with numbers."""
+    start_at: Annotated[AwareDatetime | None, Field(alias="startAt")] = None
+    """When it starts, as far as that is known."""
+    end_at: Annotated[AwareDatetime | None, Field(alias="endAt")] = None
+    """When it then ends at the latest."""
+    confidence: Confidence = Confidence.NONE
+    """How sure that start is."""
+    decision: int | None = None
+    """The decision of its pool that said so."""
+
+
+class WaitingPage(Model):
+    """Jobs that wait, in order."""
+
+    items: list[WaitingJob]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+
+
+class WhyQueued(Model):
+    """Why a job waits, from what was stored with the decision."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    position: int | None = None
+    """In its pool's order, from 1; null before the first decision."""
+    pool: str
+    """Cluster whose nodes it waits for."""
+    queue: str
+    """Queue that it waits in."""
+    priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
+    """Its priority class."""
+    priority: int = 0
+    """What it is ordered by: that of its class, then its own."""
+    asks: Annotated[list[PodAsk], Field(validate_default=True)] = []
+    """What its nodes ask for."""
+    nodes: int = 0
+    """Nodes in all."""
+    gpus: float = 0
+    """GPUs in all."""
+    since: AwareDatetime
+    """Since when it waits."""
+    cause: str | None = None
+    """Why it does not start, in a word; null before the first decision."""
+    reason: str = ""
+    """The same as a sentence, as it was decided. Empty where it is not yours."""
+    shortage: Shortage | None = None
+    """The resource that is lacking, with numbers."""
+    start_at: Annotated[AwareDatetime | None, Field(alias="startAt")] = None
+    """When it starts, as far as that is known."""
+    end_at: Annotated[AwareDatetime | None, Field(alias="endAt")] = None
+    """When it then ends at the latest."""
+    confidence: Confidence = Confidence.NONE
+    """How sure that start is."""
+    decision: int | None = None
+    """The decision of its pool that said so."""
+    domain: str = ""
+    """The domain of the topology that comes closest."""
+    can_ever: Annotated[bool | None, Field(alias="canEver")] = None
+    """Whether it could start were all others gone, with these queues and nodes; null: not decided yet."""
+    would_help: Annotated[list[str], Field(alias="wouldHelp")] = []
+    """What would let it start now, each by itself."""
+    decided_at: Annotated[AwareDatetime | None, Field(alias="decidedAt")] = None
+    """When that decision was made."""
+
+
 class WorkdirMode(StrEnum):
     SNAPSHOT = "snapshot"
     LIVE = "live"
@@ -1130,6 +1557,17 @@ class ArtifactPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class CapacityPage(Model):
+    """Nodes by pool and name."""
+
+    items: list[NodeCapacity]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+    gpus: Annotated[list[GpuCapacity], Field(validate_default=True)] = []
+    """GPUs by pool and model; the same on every page."""
 
 
 class CheckpointPage(Model):
@@ -1263,6 +1701,40 @@ class CreateSchedule(Model):
     """Where its jobs come from."""
 
 
+class DecidedPlaced(Model):
+    """A job that got places."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    queue: str
+    """Its queue."""
+    attempt: int
+    """Attempt that they are for."""
+    count: int
+    """How many places."""
+    gpus: float
+    """GPUs in all."""
+    places: Annotated[list[HeldNode], Field(validate_default=True)] = []
+    """Place by place. Empty where it is not yours."""
+    dropped: bool = False
+    """It had changed meanwhile, and got nothing."""
+
+
+class DecisionPage(Model):
+    """Decisions of a pool, newest first."""
+
+    items: list[DecisionView]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+
+
 class Dependency(Model):
     """Another job that has to end before this one begins."""
 
@@ -1287,6 +1759,30 @@ class Distributed(Model):
     """Library for collective operations, told to the framework."""
     master_port: Annotated[int | None, Field(alias="masterPort")] = None
     """Port that the first process listens on (`MASTER_PORT`). Left out, a free one is chosen."""
+
+
+class DocumentChange(Model):
+    """One document of those that were sent, against what is stored under its name."""
+
+    kind: str
+    """Its kind."""
+    name: str
+    """Its name."""
+    outcome: DocumentOutcome
+    """What becomes of it."""
+    generation: int
+    """Its generation afterwards."""
+    changes: Annotated[list[Change], Field(validate_default=True)] = []
+    """What differs from the stored one. Empty: nothing."""
+
+
+class DocumentChanges(Model):
+    """Documents that were sent, in their order, each with what becomes of it."""
+
+    applied: bool
+    """False: this was a look ahead, and nothing was stored."""
+    items: list[DocumentChange]
+    """One entry for each document."""
 
 
 class ErrorCodePage(Model):
@@ -1520,6 +2016,12 @@ class Plan(Model):
     """Image of its pods."""
     volumes: list[str] = []
     """Volumes of its pods."""
+    queue: str | None = None
+    """Queue that it would wait in; null: it starts at once."""
+    priority: int = 0
+    """Its priority there, within its class."""
+    priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
+    """Its class there."""
     nodes: int
     """Nodes asked for."""
     ranks: int
@@ -1657,6 +2159,39 @@ class Toleration(Model):
     """For how long, once it appears; only with `effect: NoExecute`."""
 
 
+class WholeDecision(Model):
+    """A decision with what it says of jobs."""
+
+    pool: str
+    """The pool: a cluster, or `local`."""
+    number: int
+    """Counts from 1 in each pool."""
+    at: AwareDatetime
+    """When it was made."""
+    token: int
+    """Whose turn it was: only the holder of the newest token may decide."""
+    digest: str
+    """Digest of all that it was made from."""
+    placed: int = 0
+    """Jobs that got places."""
+    displaced: int = 0
+    """Jobs that were told to give theirs up."""
+    waiting: int = 0
+    """Jobs that wait afterwards."""
+    causes: dict[str, int] = {}
+    """How many wait for which cause."""
+    gangs_placed: Annotated[list[DecidedPlaced], Field(alias="gangsPlaced", validate_default=True)] = []
+    """Who got places."""
+    gangs_displaced: Annotated[list[DecidedDisplaced], Field(alias="gangsDisplaced", validate_default=True)] = []
+    """Who has to go, and for whom."""
+    gangs_refused: Annotated[list[DecidedRefused], Field(alias="gangsRefused", validate_default=True)] = []
+    """Of whom it says anew why they wait: the first of the order."""
+    nodes: int = 0
+    """Nodes that it looked at."""
+    running: int = 0
+    """Jobs that held places."""
+
+
 class Why(Model):
     """Why a job is where it is: the reason stored with the decision, never worked out afterwards."""
 
@@ -1692,6 +2227,10 @@ class Why(Model):
     """On a cluster: ranks as last seen, those that wait first, 32 at most."""
     warnings: list[str] = []
     """What to mind about its cluster."""
+    waiting: WhyQueued | None = None
+    """While it waits for places: what it lacks."""
+    places: HeldPlaces | None = None
+    """The places that the scheduler gave it."""
 
 
 class Workdir(Model):
@@ -1888,11 +2427,11 @@ class JobSpec(Model):
     placement: Placement | None = None
     """Which nodes it may run on."""
     queue: str | None = None
-    """Queue that it waits in."""
+    """Queue that it waits in; left out, the default one if there are queues."""
     priority: int = 0
     """0 to 100; more goes first within a queue."""
     priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
-    """PriorityClass of the cluster, by name."""
+    """PriorityClass, by name; where there are no queues, the cluster's own."""
     reservation: str | None = None
     """Reservation to run in."""
     team: str | None = None

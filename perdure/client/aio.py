@@ -18,14 +18,20 @@ from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import (
     Clusters,
+    Flavors,
     Jobs,
+    NodePools,
     Nodes,
+    PriorityClasses,
+    Queues,
     RunVerbs,
     Schedules,
+    SchedulingDocuments,
     Secrets,
     Snapshots,
     System,
     Templates,
+    Topologies,
 )
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -60,6 +66,12 @@ class AsyncClient:
         self.snapshots: Snapshots[AsyncClient] = Snapshots(self)
         self.clusters: Clusters[AsyncClient] = Clusters(self)
         self.nodes: Nodes[AsyncClient] = Nodes(self)
+        self.scheduling_documents: SchedulingDocuments[AsyncClient] = SchedulingDocuments(self)
+        self.queues: Queues[AsyncClient] = Queues(self)
+        self.flavors: Flavors[AsyncClient] = Flavors(self)
+        self.priority_classes: PriorityClasses[AsyncClient] = PriorityClasses(self)
+        self.topologies: Topologies[AsyncClient] = Topologies(self)
+        self.node_pools: NodePools[AsyncClient] = NodePools(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

@@ -15,6 +15,9 @@ from perdure.errors import PerdureError
 Document = BaseModel | Mapping[str, Any] | str | Path
 """A model or mapping is sent as JSON; text and files as YAML, so that faults are told with line and column."""
 
+OF_SCHEDULER = frozenset({"Queue", "ResourceFlavor", "PriorityClass", "Topology", "NodePool"})
+"""Kinds of which one file may hold several documents: they are applied together."""
+
 
 def body_of(document: Document) -> dict[str, Any]:
     """The fields of a request body that carry a document."""
@@ -32,12 +35,23 @@ def kind_of(file: Path) -> str:
 
     Only chooses whom to ask: the API reads the file again, and strictly.
     """
+    kinds = kinds_of(file)
+    return kinds[0] if len(kinds) == 1 else ""
+
+
+def kinds_of(file: Path) -> list[str]:
+    """The kinds of all documents of a file; none when it is no YAML."""
     try:
-        found = yaml.safe_load(read_text(file))
+        found = list(yaml.safe_load_all(read_text(file)))
     except (yaml.YAMLError, RecursionError, ValueError):
-        return ""
-    kind = found.get("kind") if isinstance(found, dict) else None
-    return kind if isinstance(kind, str) else ""
+        return []
+    kinds = [each.get("kind") for each in found if isinstance(each, dict)]
+    return [kind for kind in kinds if isinstance(kind, str)]
+
+
+def of_scheduler(file: Path) -> bool:
+    """Whether a file is for the scheduler: any of its documents says so."""
+    return not OF_SCHEDULER.isdisjoint(kinds_of(file))
 
 
 def read_text(file: Path) -> str:

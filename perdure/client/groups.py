@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.client.call import paged
-from perdure.client.operations import catalog, clusters, history, jobs, system
+from perdure.client.operations import catalog, clusters, history, jobs, scheduling, system
 from perdure.client.verbs import C, Group, Iterate, OwnIterate, OwnVerb, Thing, Verb
 
 
@@ -39,6 +39,7 @@ class Jobs(Group[C]):
     suspend = Verb(jobs.suspend)
     resume = Verb(jobs.resume)
     extend = Verb(jobs.extend)
+    reprioritise = Verb(jobs.reprioritise)
     checkpoint = Verb(jobs.checkpoint)
     clone = Verb(jobs.clone)
     attempts = Verb(history.attempts)
@@ -115,6 +116,63 @@ class Nodes(Group[C]):
     drain = Verb(clusters.drain)
 
 
+class SchedulingDocuments(Group[C]):
+    """Documents of the scheduler of any kind, together. They belong to the installation, not to a project."""
+
+    apply = Verb(scheduling.apply)
+    diff = Verb(scheduling.diff)
+
+
+class Queues(Group[C]):
+    """The tree that divides what there is among those who wait."""
+
+    list = Verb(scheduling.queues.list_documents)
+    each = Iterate(paged(scheduling.queues.list_documents))
+    get = Verb(scheduling.queues.get)
+    put = Verb(scheduling.queues.put)
+    delete = Verb(scheduling.queues.delete)
+
+
+class Flavors(Group[C]):
+    """Sorts of GPU."""
+
+    list = Verb(scheduling.flavors.list_documents)
+    each = Iterate(paged(scheduling.flavors.list_documents))
+    get = Verb(scheduling.flavors.get)
+    put = Verb(scheduling.flavors.put)
+    delete = Verb(scheduling.flavors.delete)
+
+
+class PriorityClasses(Group[C]):
+    """How important jobs are."""
+
+    list = Verb(scheduling.priority_classes.list_documents)
+    each = Iterate(paged(scheduling.priority_classes.list_documents))
+    get = Verb(scheduling.priority_classes.get)
+    put = Verb(scheduling.priority_classes.put)
+    delete = Verb(scheduling.priority_classes.delete)
+
+
+class Topologies(Group[C]):
+    """How close to each other nodes are."""
+
+    list = Verb(scheduling.topologies.list_documents)
+    each = Iterate(paged(scheduling.topologies.list_documents))
+    get = Verb(scheduling.topologies.get)
+    put = Verb(scheduling.topologies.put)
+    delete = Verb(scheduling.topologies.delete)
+
+
+class NodePools(Group[C]):
+    """Nodes that the scheduler places jobs on."""
+
+    list = Verb(scheduling.node_pools.list_documents)
+    each = Iterate(paged(scheduling.node_pools.list_documents))
+    get = Verb(scheduling.node_pools.get)
+    put = Verb(scheduling.node_pools.put)
+    delete = Verb(scheduling.node_pools.delete)
+
+
 class Snapshots(Group[C]):
     """The bytes of submitted folders."""
 
@@ -131,6 +189,7 @@ class RunVerbs(Thing[C]):
     suspend = OwnVerb(jobs.suspend)
     resume = OwnVerb(jobs.resume)
     extend = OwnVerb(jobs.extend)
+    reprioritise = OwnVerb(jobs.reprioritise)
     checkpoint = OwnVerb(jobs.checkpoint)
     delete = OwnVerb(jobs.delete)
     artifact = OwnVerb(history.artifact)

@@ -18,14 +18,20 @@ from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import (
     Clusters,
+    Flavors,
     Jobs,
+    NodePools,
     Nodes,
+    PriorityClasses,
+    Queues,
     RunVerbs,
     Schedules,
+    SchedulingDocuments,
     Secrets,
     Snapshots,
     System,
     Templates,
+    Topologies,
 )
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -66,6 +72,12 @@ class Client:
         self.snapshots: Snapshots[Client] = Snapshots(self)
         self.clusters: Clusters[Client] = Clusters(self)
         self.nodes: Nodes[Client] = Nodes(self)
+        self.scheduling_documents: SchedulingDocuments[Client] = SchedulingDocuments(self)
+        self.queues: Queues[Client] = Queues(self)
+        self.flavors: Flavors[Client] = Flavors(self)
+        self.priority_classes: PriorityClasses[Client] = PriorityClasses(self)
+        self.topologies: Topologies[Client] = Topologies(self)
+        self.node_pools: NodePools[Client] = NodePools(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

@@ -13,7 +13,23 @@ import typer
 from perdure.cli.main import app
 from perdure.client import _models as models
 from perdure.client.call import Call
-from perdure.client.groups import Clusters, Jobs, Nodes, RunVerbs, Schedules, Secrets, Snapshots, System, Templates
+from perdure.client.groups import (
+    Clusters,
+    Flavors,
+    Jobs,
+    NodePools,
+    Nodes,
+    PriorityClasses,
+    Queues,
+    RunVerbs,
+    Schedules,
+    SchedulingDocuments,
+    Secrets,
+    Snapshots,
+    System,
+    Templates,
+    Topologies,
+)
 from perdure.client.verbs import Iterate, OwnIterate, OwnVerb, Verb
 
 OPENAPI = json.loads((Path(__file__).parents[2] / "docs" / "openapi.json").read_text())
@@ -26,6 +42,20 @@ GROUPS = {
     "snapshots": Snapshots,
     "clusters": Clusters,
     "nodes": Nodes,
+    "scheduling_documents": SchedulingDocuments,
+    "queues": Queues,
+    "flavors": Flavors,
+    "priority_classes": PriorityClasses,
+    "topologies": Topologies,
+    "node_pools": NodePools,
+}
+# Documents of the scheduler, by noun of the API -> (of the client, of the command line).
+SCHEDULING = {
+    "queues": ("queues", "queues"),
+    "flavors": ("flavors", "flavors"),
+    "priorityClasses": ("priority_classes", "priority-classes"),
+    "topologies": ("topologies", "topologies"),
+    "nodePools": ("node_pools", "pools"),
 }
 # operation of the API -> (method of the client, command). Everything that one of the three has is here.
 TABLE: dict[str, tuple[str, str]] = {
@@ -52,6 +82,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "jobs.resume": ("jobs.resume", "jobs resume"),
     "jobs.checkpoint": ("jobs.checkpoint", "jobs checkpoint"),
     "jobs.extend": ("jobs.extend", "jobs extend"),
+    "jobs.reprioritise": ("jobs.reprioritise", "jobs reprioritise"),
     "jobs.clone": ("jobs.clone", "jobs clone"),
     "jobs.attempts": ("jobs.attempts", "jobs attempts"),
     "jobs.events": ("jobs.events", "jobs events"),
@@ -92,6 +123,12 @@ TABLE: dict[str, tuple[str, str]] = {
     "nodes.cordon": ("nodes.cordon", "nodes cordon"),
     "nodes.uncordon": ("nodes.uncordon", "nodes uncordon"),
     "nodes.drain": ("nodes.drain", "nodes drain"),
+    "schedulingDocuments.apply": ("scheduling_documents.apply", "apply"),
+    "schedulingDocuments.diff": ("scheduling_documents.diff", "diff"),
+    **{f"{api}.list": (f"{client}.list", f"{noun} list") for api, (client, noun) in SCHEDULING.items()},
+    **{f"{api}.get": (f"{client}.get", f"{noun} show") for api, (client, noun) in SCHEDULING.items()},
+    **{f"{api}.put": (f"{client}.put", "apply") for api, (client, _) in SCHEDULING.items()},
+    **{f"{api}.delete": (f"{client}.delete", f"{noun} delete") for api, (client, noun) in SCHEDULING.items()},
 }
 PAGES = {"system.errorPage", "system.errorPages", "system.reference", "system.style", "system.openapi"}  # for browsers
 ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan, bytes into a file
@@ -99,6 +136,7 @@ ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan,
     "jobs.download_artifact",
     *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
+    *(f"{client}.each" for client, _ in SCHEDULING.values()),
 }
 ONLY_COMMANDS = {
     "jobs exec",

@@ -40,7 +40,8 @@ def apply(
     """Submit what a file describes, unless the live job of that name is this very one.
 
     A live job of that name that differs is a conflict, which lists the fields. The file may also hold a template or a
-    schedule. The plan is shown first, on standard error.
+    schedule; or documents of the scheduler (queues, flavors, priority classes, topologies, node pools), which are
+    stored together or not at all. The plan is shown first, on standard error.
     """
     from perdure.cli import submitting
 
@@ -56,7 +57,7 @@ def validate(
 ) -> None:
     """Check a file as `apply` would: every fault with its line, and what to write instead.
 
-    The file may hold a job, a template or a schedule.
+    The file may hold a job, a template, a schedule, or documents of the scheduler.
     """
     from perdure.cli.document_views import VALIDATION, validated
 
@@ -88,10 +89,18 @@ def render(
 
 
 def diff(file: given.File, project: given.Project = None, json: given.Json = None, output: given.Output = None) -> None:
-    """Compare a job's file, and the folder it would run in, with the newest job of its name."""
+    """Compare a job's file, and the folder it would run in, with the newest job of its name.
+
+    Documents of the scheduler are compared with those that are stored under their names.
+    """
     from perdure.cli.document_views import DIFF
+    from perdure.cli.scheduling_shapes import CHANGES
+    from perdure.client.documents import of_scheduler
     from perdure.client.submitting import drafting, request
 
     with session.client(project) as client:
+        if of_scheduler(file):
+            Out.of(json, output).one(client.scheduling_documents.diff(file), CHANGES)
+            return
         draft = client.run(drafting(request(file)))
         Out.of(json, output).one(client.jobs.diff(draft.body), DIFF)

@@ -22,6 +22,7 @@ from perdure.client._models import (
     Phase,
     Plan,
     Rendered,
+    ReprioritiseJob,
     SubmitJob,
     Validation,
     Why,
@@ -153,6 +154,13 @@ def extend(
 ) -> Call[Operation]:
     """Give the job more running time: `by` is a duration such as `30m`."""
     return _operate("extend", job, ExtendJob(by=by, reason=reason), if_match, project)
+
+
+def reprioritise(
+    job: str, priority: int, *, reason: str = "", if_match: int | None = None, project: str | None = None
+) -> Call[Operation]:
+    """Let the job go before or behind others of its class: `priority` is from 0 to 100, and more goes first."""
+    return _operate("reprioritise", job, ReprioritiseJob(priority=priority, reason=reason), if_match, project)
 
 
 def checkpoint(
