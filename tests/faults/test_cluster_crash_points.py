@@ -18,6 +18,7 @@ from tests.support.cluster import Namespace, TestCluster
 from tests.support.cluster_audit import ClusterAuditor
 from tests.support.cluster_worker import ClusterWorker, account, add_simulated_cluster, running_worker
 from tests.support.effects import HOOK_SIDES, cluster_hooks, effect_names, hooks
+from tests.support.placed_jobs import placed_job
 from tests.support.polling import eventually
 from tests.support.stack import FINAL, Stack, running_stack, wait_for
 
@@ -36,7 +37,16 @@ ON_REAL_PODS = ("kube-launch:volume", "kube-keeper:made")
 class Served:
     """A control plane with one cluster, its worker, and two simulated nodes."""
 
-    def __init__(self, stack: Stack, worker: ClusterWorker, space: Namespace, nodes: list[str], place: str) -> None:
+    def __init__(
+        self,
+        cluster: TestCluster,
+        stack: Stack,
+        worker: ClusterWorker,
+        space: Namespace,
+        nodes: list[str],
+        place: str,
+    ) -> None:
+        self.cluster = cluster
         self.stack = stack
         self.worker = worker
         self.space = space
@@ -140,7 +150,7 @@ def served(kube_api: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> I
     ):
         add_simulated_cluster(stack, NAME, folder, space)
         with running_worker(stack, NAME, kubeconfig) as worker:
-            made = Served(stack, worker, space, nodes, place)
+            made = Served(kube_api, stack, worker, space, nodes, place)
             eventually(lambda: all(made.node(node).get("ready") for node in nodes), 60, "the nodes are told of")
             yield made
 
@@ -273,10 +283,23 @@ def _asked(served: Served, name: str, *question: str) -> Played:
     return job, {1: 1}
 
 
+def gated(served: Served, name: str, fired: Path) -> Played:
+    """Beside a job whose worker dies, pods wait for somebody to let them to their nodes."""
+    job = served.submit(name)
+    served.until_pods_run(job)
+    order = list(reversed(served.nodes))
+    with placed_job(served.cluster, served.space, *order) as places:
+        wait_for(fired)
+        eventually(lambda: places() == order, PATIENCE, "each pod is at its own node")
+    served.finish(job)
+    return job, {1: 1}
+
+
 SCENES: dict[str, Scene] = {
     "kube-launch": plain,
     "kube-collect": plain,
     "kube-stop": cancelled,
+    "kube-gate": gated,
     "cluster-beat": beaten,
     "cluster-nodes": reported,
     "cluster-check": checked,

@@ -32,6 +32,7 @@ from tests.activities.runtime_world import launch_of
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.cluster_worker import add_simulated_cluster, least_account, running_worker
 from tests.support.minio import Minio
+from tests.support.placed_jobs import placed_job
 from tests.support.polling import eventually
 from tests.support.stack import Stack, running_stack
 
@@ -118,6 +119,8 @@ def test_every_right_of_the_worker_is_used_and_it_needs_no_other(field: Field) -
         assert field.stack.ask("DELETE", f"/jobs/{kept}").status_code == 204
         eventually(lambda: is_forgotten(field, kept), MUCH, "its volumes are looked for, to be deleted")
     drain(field)
+    with placed_job(field.cluster, field.space, field.nodes[1]) as places:
+        eventually(lambda: places() == [field.nodes[1]], MUCH, "a pod is let to its node")
     eventually(lambda: "no-such-class" in field.get(f"/jobs/{refused}")["reason"], MUCH, "why it gets no pods is told")
     field.cancel(refused)
     remove_strays(field)

@@ -63,6 +63,10 @@ class Informer:
         for loop in self._loops.values():
             loop.join(max(0.0, ends - time.monotonic()))
 
+    def ends_within(self, seconds: float) -> bool:
+        """Wait so long at the most for `stop`; whether it came, which it may have done before."""
+        return self._stopping.wait(seconds)
+
     def wait_synced(self, seconds: float) -> bool:
         """Whether every kind has been listed once, within that time."""
         ends = time.monotonic() + seconds

@@ -20,6 +20,7 @@ from definitions.cluster import ClusterSettings
 from definitions.object_keys import job_prefix, snapshot_key
 from definitions.pod_launch import PodLaunch
 from definitions.pod_needs import PodNeeds
+from policies.places import misfit
 from policies.rank_environment import ports_needed
 
 MASTER_PORT = 29500  # each pod has an address of its own, so the usual one is free
@@ -62,6 +63,7 @@ class Launcher:
 
     def plan(self, launch: AttemptLaunch) -> Plan:
         """Raises PortError: permanent when the attempt can never start as asked; nothing of it exists then."""
+        _refuse(launch)
         ref, settings = launch.ref, self._settings
         needs = launch.pod or PodNeeds()
         base = object_name(ref, launch.name)
@@ -180,6 +182,15 @@ class Launcher:
 
     def _prefix(self, launch: AttemptLaunch) -> str:
         return job_prefix(launch.ref.tenant, launch.ref.project, launch.ref.job)
+
+
+def _refuse(launch: AttemptLaunch) -> None:
+    """Places that no pods can have. Whether a node is there is the cluster's to say, and may change."""
+    if wrong := misfit(launch):
+        raise PortError(wrong, permanent=True, code="PD-3030")
+    made_up = [pod.node for pod in (launch.placement.pods if launch.placement else ()) if pod.simulated]
+    if made_up:
+        raise PortError(f"node {made_up[0]} is simulated, and pods need a real one", permanent=True, code="PD-3031")
 
 
 def _with_network(launch: AttemptLaunch, needs: PodNeeds, settings: ClusterSettings) -> AttemptLaunch:

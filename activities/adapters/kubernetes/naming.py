@@ -18,6 +18,9 @@ TENANT, PROJECT, JOB = "perdure.dev/tenant", "perdure.dev/project", "perdure.dev
 ATTEMPT, TOKEN, ROLE = "perdure.dev/attempt", "perdure.dev/token", "perdure.dev/role"
 INSTALLATION = "perdure.dev/installation"  # the control plane that made it; none on what was made before there were ids
 REF = "perdure.dev/ref"  # annotation: the whole ref, since labels may hold digests of long names
+PLACES = (
+    "perdure.dev/places"  # annotation of a Job: the node of each of its pods, by index; also the name of their gate
+)
 RANKS, KEEPER = "rank", "keeper"  # values of ROLE
 INDEX = "batch.kubernetes.io/job-completion-index"
 OURS = f"{MANAGED_BY}={MANAGER}"  # selects all that is ours

@@ -9,6 +9,7 @@ from typing import TypeVar
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
+from activities.adapters.kubernetes.gates import Gates
 from activities.adapters.kubernetes.markers import Markers
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.picture import Pictures
@@ -36,6 +37,7 @@ class Observer:
         self,
         client: KubeClient,
         pictures: Pictures,
+        gates: Gates,
         prover: Prover,
         markers: Markers,
         logs: PodLogs,
@@ -44,6 +46,7 @@ class Observer:
     ) -> None:
         self._client = client
         self._pictures = pictures
+        self._gates = gates
         self._prover = prover
         self._markers = markers
         self._logs = logs
@@ -98,8 +101,13 @@ class Observer:
         if proof is None:
             return self._never_began(launch)
         seen = conclude(launch, proof, self._settings)
-        refusal = "" if seen.ended else self._pictures.refusal(attempt)
-        return seen.model_copy(update={"note": f"waits: its pods are refused: {refusal}"}) if refusal else seen
+        if seen.ended:
+            return seen
+        if refusal := self._pictures.refusal(attempt):
+            return seen.model_copy(update={"note": f"waits: its pods are refused: {refusal}"})
+        if held := self._gates.trouble(attempt.pods):
+            return seen.model_copy(update={"note": f"waits: its pods cannot be let to their nodes: {held}"})
+        return seen
 
     def _with_lines(self, seen: AttemptObservation, attempt: Attempt, launch: AttemptLaunch) -> AttemptObservation:
         """The observation with the last lines of each rank, from the logs of its pods while those are there."""

@@ -26,7 +26,7 @@ class Grant:
 # In the namespace of the jobs. To open a session is `get` up to version 1.34, and `get` and `create` from 1.35 on.
 NAMESPACED = (
     Grant(Kind.JOB, ("create", "delete", "get", "list", "patch", "watch")),
-    Grant(Kind.POD, ("create", "delete", "get", "list", "watch")),
+    Grant(Kind.POD, ("create", "delete", "get", "list", "patch", "watch")),
     Grant(Kind.POD, ("get",), "log"),
     Grant(Kind.POD, ("create", "get"), "exec"),
     Grant(Kind.POD, ("create", "get"), "portforward"),

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from activities.adapters.kubernetes.client import KubeClient
 from activities.adapters.kubernetes.collecting import Collector, claim_of
+from activities.adapters.kubernetes.gates import Gates
 from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.keeper import Keepers
 from activities.adapters.kubernetes.kinds import Kind
@@ -65,8 +66,9 @@ class KubernetesRuntime:
         self._pictures = Pictures(client, informer, self._tracker, now)
         self._logs = PodLogs(client, objects)
         self._keepers = Keepers(client, informer, objects, settings)
+        gates = Gates(client, informer)
         prover = Prover(self._pictures, self._markers, now)
-        self._observer = Observer(client, self._pictures, prover, self._markers, self._logs, settings, now)
+        self._observer = Observer(client, self._pictures, gates, prover, self._markers, self._logs, settings, now)
         self._requests = Requests(client, self._pictures, self._markers, self._observer, now)
         self._reports = Reports(client, self._pictures, self._markers, self._logs, objects)
         self._sessions = Sessions(client, self._pictures, self._observer)
@@ -85,6 +87,7 @@ class KubernetesRuntime:
             now,
         )
         informer.subscribe(self._tracker.changed)
+        informer.subscribe(gates.changed)
 
     def launch(self, launch: AttemptLaunch) -> AttemptObservation:
         with _port_errors():

@@ -13,6 +13,7 @@ from activities.adapters.kubernetes.objects.keeper import keeper
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterSettings, NetworkRule
 from definitions.job_resources import Network
+from definitions.places import PlacedPod, Placement
 from definitions.pod_needs import PodMount, PodNeeds, PodToleration, PodVolume, RunStorage
 from definitions.states import Mode
 
@@ -21,6 +22,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 GIB = 1024**3
 REF = AttemptRef(tenant="acme", project="vision", job="job-0123456789ab", number=2, token="ab" * 16)
 SETTINGS = ClusterSettings(image="train:1", agent_image="perdure:1")
+
+
+PLACES = Placement(pool="north", decision=7, pods=(PlacedPod(node="node-5"), PlacedPod(node="node-2")))
 
 
 class Case(NamedTuple):
@@ -97,6 +101,7 @@ CASES: Mapping[str, Case] = {
     "mig": Case(launch(PodNeeds(gpus=1, gpu_type="mig-1g.5gb"))),
     "without-storage": Case(launch(nodes=4), SETTINGS.model_copy(update={"storage_bytes": None})),
     "storage-of-one-node": Case(launch(nodes=2), SETTINGS.model_copy(update={"shared_storage": False})),
+    "placed": Case(launch(PodNeeds(nodes=("node-2", "node-5")), nodes=2, placement=PLACES)),
     "service": Case(launch(mode=Mode.SERVICE)),
 }
 

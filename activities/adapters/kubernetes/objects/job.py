@@ -6,6 +6,7 @@ from typing import Any
 
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import RANKS, REF, ROLE, TOKEN, labels
+from activities.adapters.kubernetes.objects.placement import places
 from activities.adapters.kubernetes.objects.pod import PREPARE, network_rule, pod_spec, termination_grace
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.cluster import ClusterSettings
@@ -54,10 +55,11 @@ def job(
     }
     if launch.deadline is not None:
         spec["activeDeadlineSeconds"] = active_deadline(launch, launch.deadline, now)
+    own = meta(base, settings, launch.ref)
     return {
         "apiVersion": Kind.JOB.api_version,
         "kind": "Job",
-        "metadata": meta(base, settings, launch.ref),
+        "metadata": own | {"annotations": own["annotations"] | places(launch)},
         "spec": spec,
     }
 

@@ -1,9 +1,10 @@
 """Where a pod may run: the job's own wishes, and ours added to each of them so that all hold."""
 
 import itertools
+import json
 from typing import Any
 
-from activities.adapters.kubernetes.naming import TOKEN
+from activities.adapters.kubernetes.naming import PLACES, TOKEN
 from activities.adapters.kubernetes.objects.resources import mig_profile
 from activities.ports import PortError
 from definitions.attempt import AttemptLaunch
@@ -25,6 +26,40 @@ def placement(launch: AttemptLaunch, needs: PodNeeds, settings: ClusterSettings,
         "priorityClassName": needs.priority_class,
     }
     return {name: value for name, value in found.items() if value}
+
+
+def gates(launch: AttemptLaunch) -> Json:
+    """`schedulingGates` of pods that have places: until one is narrowed to its own, it may go nowhere."""
+    return {} if launch.placement is None else {"schedulingGates": [{"name": PLACES}]}
+
+
+def places(launch: AttemptLaunch) -> dict[str, str]:
+    """The annotation of a Job whose pods have places."""
+    if launch.placement is None:
+        return {}
+    return {PLACES: json.dumps([pod.node for pod in launch.placement.pods], separators=(",", ":"))}
+
+
+def is_gated(pod: Json) -> bool:
+    return any(gate.get("name") == PLACES for gate in (pod.get("spec") or {}).get("schedulingGates") or ())
+
+
+def narrowed(spec: Json, node: str) -> Json:
+    """What to change of a gated pod so that it may go to this node and to no other.
+
+    Servers let a gated pod's terms be added to, and nothing be taken from them: its own wishes hold too.
+    """
+    own = ((spec.get("affinity") or {}).get("nodeAffinity") or {}).get(REQUIRED) or {}
+    only = _name("In", node)
+    terms = [
+        _term(term.get("matchExpressions", []), [*term.get("matchFields", []), only])
+        for term in own.get("nodeSelectorTerms") or [{}]
+    ]
+    others = [gate for gate in spec.get("schedulingGates") or () if gate.get("name") != PLACES]
+    return {
+        "affinity": {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": terms}}},
+        "schedulingGates": others or None,
+    }
 
 
 def _node_selector(needs: PodNeeds, settings: ClusterSettings, rule: NetworkRule) -> dict[str, str]:

@@ -4,7 +4,7 @@ import math
 from datetime import timedelta
 from typing import Any
 
-from activities.adapters.kubernetes.objects.placement import placement
+from activities.adapters.kubernetes.objects.placement import gates, placement
 from activities.adapters.kubernetes.objects.resources import init_resources, main_resources
 from activities.adapters.kubernetes.objects.volumes import main_mounts, prepare_mounts, volumes
 from activities.adapters.kubernetes.pod import commands
@@ -32,6 +32,7 @@ def pod_spec(
         "subdomain": base,
         "terminationGracePeriodSeconds": math.ceil(termination_grace(launch).total_seconds()),
         **placement(launch, needs, settings, rule),
+        **gates(launch),
         "initContainers": [_prepare(needs, settings, seed)],
         "containers": [_main(needs, settings, rule) | probes(launch)],
         "volumes": volumes(launch, needs, base, claim, seed),
