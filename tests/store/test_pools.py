@@ -226,7 +226,7 @@ def test_a_start_beyond_a_limit_is_dropped_and_the_next_that_fits_is_not(engine:
     assert used(engine)["all"] == {"gpu": 4}
 
 
-@pytest.mark.parametrize("limited", ["vision", "research", "all"])
+@pytest.mark.parametrize("limited", ["vision", "all"])
 def test_of_fifty_pools_that_commit_at_once_exactly_ten_get_the_last_ten(engine: Engine, limited: str) -> None:
     names = [f"pool-{number}" for number in range(50)]
     rows = [seen(engine, waiting_job(engine, name, pool=name)) for name in names]

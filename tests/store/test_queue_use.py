@@ -20,12 +20,16 @@ def used(engine: Engine) -> dict[str, dict[str, int]]:
 
 
 @pytest.mark.parametrize("limited", PATH)
-@pytest.mark.parametrize("start", [0, 90], ids=["no counter is there", "nine tenths are used"])
-def test_of_fifty_who_want_the_last_ten_exactly_ten_get_one(engine: Engine, limited: str, start: int) -> None:
-    limits = {limited: {"gpu": start + 10}}
-    if start:
-        with session(engine) as active:
-            assert queue_use.take(active, PATH, {"gpu": start}, limits)
+def test_of_fifty_who_want_the_last_ten_exactly_ten_get_one(engine: Engine, limited: str) -> None:
+    """First of ten, when no counter is there yet; then of a hundred and ten, when a hundred are used."""
+    _race(engine, limits={limited: {"gpu": 10}})
+    with session(engine) as active:
+        assert queue_use.take(active, PATH, {"gpu": 90}, {})
+    _race(engine, limits={limited: {"gpu": 110}})
+    assert used(engine) == {queue: {"gpu": 110, "cpu": 10_000} for queue in PATH}
+
+
+def _race(engine: Engine, limits: dict[str, dict[str, int]]) -> None:
     gate = threading.Barrier(50)
 
     def race(_number: int) -> bool:
@@ -34,7 +38,6 @@ def test_of_fifty_who_want_the_last_ten_exactly_ten_get_one(engine: Engine, limi
 
     with ThreadPoolExecutor(50) as threads:
         assert sorted(threads.map(race, range(50))) == [False] * 40 + [True] * 10
-    assert used(engine) == {queue: {"gpu": start + 10, "cpu": 5000} for queue in PATH}
 
 
 def test_queues_below_one_limit_share_what_is_left_of_it(engine: Engine) -> None:
