@@ -57,6 +57,7 @@ def planned(caller: Caller, session: Session, job: Prepared) -> Plan:
         job.document,
         job.warnings,
         job.place,
+        job.submission.ticket,
         template=f"{job.template[0]}@{job.template[1]}" if job.template else None,
         snapshot_bytes=stored.bytes if stored else None,
         snapshot_files=stored.files if stored else None,

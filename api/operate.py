@@ -23,6 +23,7 @@ async def operate(
     reason: str,
     if_match: str | None,
     extend_by: timedelta | None = None,
+    priority: int | None = None,
 ) -> Reply:
     """Ask a job for something. The same key asks the same thing once, whatever is lost on the way."""
 
@@ -35,6 +36,7 @@ async def operate(
             reason=reason,
             at=caller.deps.now(),
             extend_by=extend_by,
+            priority=priority,
         )
         return await _ask(caller, row, asked)
 

@@ -20,7 +20,8 @@ from definitions.submission import GitFacts, JobSubmission
 from definitions.template import Template, render
 from policies.cluster_place import Place, place_of
 from policies.job_settle import settle
-from store import intake, secrets, snapshots, templates
+from policies.scheduling.admission import ticket_from
+from store import intake, scheduling_documents, secrets, snapshots, templates
 from store.errors import SnapshotMissing
 
 
@@ -102,10 +103,11 @@ def complete(
     uploaded: bool = True,
     open_snapshot: bool = False,
 ) -> Prepared:
-    """Settle a job that has its name and project."""
+    """Settle a job that has its name and project, and find how it waits."""
     job, seed = intake.found_source(session, caller.tenant, job)
     submission = submission.model_copy(update={"seed_checkpoint": seed})
     settled = settle(job, submission, open_snapshot=open_snapshot)
+    ticket = ticket_from(scheduling_documents.held(session), settled.job.spec)
     row = intake.found_cluster(session, settled.job)
     here = caller.deps.settings.local_jobs
     place = place_of(settled.job.spec, settings_of_row(row) if row else None, here=here)
@@ -115,7 +117,7 @@ def complete(
     return Prepared(
         job=settled.job,
         document=document_of(settled.job),
-        submission=submission,
+        submission=submission.model_copy(update={"ticket": ticket}),
         warnings=(*settled.warnings, *warnings_of(row, caller.deps.now())),
         place=place,
         template=template,

@@ -16,7 +16,7 @@ from tests.support.stack import Stack
 
 JOBS = 500
 CLIENTS = 4
-UNFINISHED = ("Pending", "Starting", "Running", "Collecting", "BackingOff")
+UNFINISHED = ("Pending", "Queued", "Starting", "Running", "Collecting", "BackingOff")
 
 
 def main() -> None:

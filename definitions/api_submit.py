@@ -95,6 +95,13 @@ class ExtendJob(Body):
     reason: Reason = ""
 
 
+class ReprioritiseJob(Body):
+    """Another priority within the job's class."""
+
+    priority: Annotated[int, doc("0 to 100; more goes first.", 50, ge=0, le=100)]
+    reason: Reason = ""
+
+
 class RetryPlan(View):
     """How failures will be met."""
 
@@ -126,6 +133,9 @@ class Plan(View):
     cluster: Annotated[str, doc("Where it would run; `local` is the control plane's own machine.", "north-1")]
     image: Annotated[str | None, doc("Image of its pods.", "registry.example.org/train:1")] = None
     volumes: Annotated[list[str], doc("Volumes of its pods.", ["run folder: 10Gi of the default class"])] = []
+    queue: Annotated[str | None, doc("Queue that it would wait in; null: it starts at once.", "research")] = None
+    priority: Annotated[int, doc("Its priority there, within its class.", 0)] = 0
+    priority_class: Annotated[str | None, doc("Its class there.", "batch")] = None
     nodes: Annotated[int, doc("Nodes asked for.", 2)]
     ranks: Annotated[int, doc("Processes started together, or not at all.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)]

@@ -5,6 +5,7 @@ from typing import Any
 from definitions.api_submit import Plan, RetryPlan, WorkdirPlan
 from definitions.job import Job, JobSpec
 from definitions.job_document import gpus_of, ranks_of
+from definitions.places import Ticket
 from definitions.quantities import format_duration
 from definitions.states import FailureClass
 from policies.cluster_place import Place
@@ -17,6 +18,7 @@ def plan(
     document: dict[str, Any],
     warnings: tuple[str, ...],
     place: Place | None = None,
+    ticket: Ticket | None = None,
     *,
     template: str | None = None,
     snapshot_bytes: int | None = None,
@@ -34,6 +36,9 @@ def plan(
         cluster=place.cluster,
         image=place.image,
         volumes=list(place.volumes),
+        queue=ticket.queue if ticket else None,
+        priority=ticket.priority if ticket else 0,
+        priority_class=ticket.priority_class if ticket else None,
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),

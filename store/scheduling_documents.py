@@ -38,6 +38,17 @@ def every(session: Session) -> list[Document]:
     return list(session.scalars(select(SchedulingDocumentRow.document).order_by(*key)))
 
 
+def held(session: Session) -> list[Document]:
+    """`every` for whoever accepts a job on their word: they stay as they are until the job is written.
+
+    Without any the job starts at once, which the first queue that is applied at this moment changes nothing about.
+    """
+    if not every(session):
+        return []
+    hold(session)
+    return every(session)
+
+
 def get(session: Session, kind: str, name: str) -> SchedulingDocumentRow | None:
     return session.get(SchedulingDocumentRow, (kind, name))
 

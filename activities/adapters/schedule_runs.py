@@ -15,7 +15,8 @@ from definitions.schedule import Overlap, Schedule
 from definitions.schedule_record import StoredSchedule
 from definitions.states import Phase
 from policies.schedule_runs import Run, run_at
-from store import intake, jobs, schedules
+from policies.scheduling.admission import ticket_from
+from store import intake, jobs, schedules, scheduling_documents
 from store.engine import reading, transaction
 from store.tables import JobRow, ScheduleRow
 
@@ -64,7 +65,8 @@ class SqlScheduleRuns:
         try:
             with session.begin_nested():
                 job, seed = intake.found_source(session, row.tenant, run.job)
-                submission = stored.submission.model_copy(update={"seed_checkpoint": seed})
+                ticket = ticket_from(scheduling_documents.held(session), job.spec)
+                submission = stored.submission.model_copy(update={"seed_checkpoint": seed, "ticket": ticket})
                 intake.accept(session, job, submission, origin, now)
         except PerdureError as refused:
             intake.refuse(session, run.job, stored.submission, origin, now, refused)

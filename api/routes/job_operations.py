@@ -1,4 +1,4 @@
-"""Requests to a job: cancel, suspend, resume, extend, checkpoint now; and cloning it."""
+"""Requests to a job: cancel, suspend, resume, extend, reprioritise, checkpoint now; and cloning it."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from api.job_access import job_row
 from api.operate import operate
 from api.parameters import IfMatch, JobPath
 from definitions.api_jobs import JobView, Operation
-from definitions.api_submit import CloneJob, ExtendJob, Operate
+from definitions.api_submit import CloneJob, ExtendJob, Operate, ReprioritiseJob
 from definitions.errors import PerdureError
 from definitions.facts import Verb
 from definitions.principal import Action, ResourceKind
@@ -73,6 +73,17 @@ async def extend(caller: Operator, job: JobPath, request: Once, body: ExtendJob,
     except QuantityError as error:
         raise PerdureError("PD-1108", error.what, where="body.by", remedy=sentence(error.fix)) from None
     reply = await operate(caller, request, job, Verb.EXTEND, reason=body.reason, if_match=if_match, extend_by=by)
+    return reply.send()
+
+
+@router.post("/{job}:reprioritise", name="jobs.reprioritise", response_model=Operation, responses=HANDED_OVER)
+async def reprioritise(
+    caller: Operator, job: JobPath, request: Once, body: ReprioritiseJob, if_match: IfMatch = None
+) -> Any:
+    """Let the job go before or behind others of its class, while it waits and when it waits again."""
+    reply = await operate(
+        caller, request, job, Verb.REPRIORITISE, reason=body.reason, if_match=if_match, priority=body.priority
+    )
     return reply.send()
 
 

@@ -8,6 +8,8 @@ from definitions.api_history import AttemptView, CheckpointView, EventView
 from definitions.api_jobs import JobView
 from definitions.states import Phase
 
+MOVES = ("phase", "queued", "placed", "displaced")  # kinds of events with which a job goes to another phase
+
 
 class Mark(BaseModel):
     """Something that was done to the run from outside."""
@@ -35,6 +37,6 @@ class Recording(BaseModel):
     def phases(self) -> list[tuple[Phase, datetime, datetime]]:
         """Where the job was from when to when; `Pending` from its acceptance on."""
         changes = [(Phase.PENDING, self.start)]
-        changes += [(Phase(event.data["phase"]), event.at) for event in self.events if event.kind == "phase"]
+        changes += [(Phase(event.data["phase"]), event.at) for event in self.events if event.kind in MOVES]
         ends = [at for _, at in changes[1:]] + [self.end]
         return [(phase, at, end) for (phase, at), end in zip(changes, ends, strict=True) if end > at]

@@ -15,6 +15,7 @@ BAR, ROW, LINE = 22, 52, 19
 LONGEST = 104  # characters of a reason
 COLOURS = {
     Phase.PENDING: "#c8ccd4",
+    Phase.QUEUED: "#dfe3ea",
     Phase.STARTING: "#9db8e8",
     Phase.RUNNING: "#4a7fd0",
     Phase.COLLECTING: "#b39ddb",

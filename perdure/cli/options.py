@@ -16,6 +16,7 @@ class PhaseName(StrEnum):
     """Phases as --phase takes them; a test holds them and the API's together."""
 
     PENDING = "Pending"
+    QUEUED = "Queued"
     STARTING = "Starting"
     RUNNING = "Running"
     COLLECTING = "Collecting"

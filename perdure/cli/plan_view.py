@@ -21,6 +21,7 @@ def plan_lines(plan: Plan, draft: Draft[SubmitJob]) -> list[tuple[str, str]]:
         ("command", shlex.join(plan.command)),
         ("runs on", _size(plan)),
         ("cluster", plan.cluster if plan.cluster != "local" else ""),
+        ("queue", _queue(plan)),
         ("image", plan.image or ""),
         ("volumes", "\n".join(plan.volumes or [])),
         ("folder", _folder(plan, draft)),
@@ -38,6 +39,13 @@ def plan_shape(draft: Draft[SubmitJob]) -> Shape:
         name=lambda plan: plan.name,
         lines=lambda plan: plan_lines(plan, draft),
     )
+
+
+def _queue(plan: Plan) -> str:
+    if plan.queue is None:
+        return ""
+    of_class = f", class {plan.priority_class}" if plan.priority_class else ""
+    return f"{plan.queue}{of_class}, priority {plan.priority}"
 
 
 def _size(plan: Plan) -> str:

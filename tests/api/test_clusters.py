@@ -265,9 +265,9 @@ async def test_jobs_that_name_none_run_on_the_usual_cluster(sqlite_world: World)
     job = await world.submit(**gpus)
     assert job["cluster"] == "north"
     assert job["spec"]["spec"]["cluster"] == "north"
-    text = "apiVersion: perdure/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  command: [a]\n  image: b\n  queue: c\n"
+    text = "apiVersion: perdure/v1\nkind: Job\nmetadata: {name: x}\nspec:\n  command: [a]\n  image: b\n  team: c\n"
     refused = await world.post("/v1/jobs", {"text": text, "source": "job.yaml"}, 422)
-    assert [each["code"] for each in refused["errors"] or [refused]] == ["PD-1501"]  # the image is served there
+    assert [each["code"] for each in refused["errors"] or [refused]] == ["PD-1502"]  # the image is served there
     assert "job.yaml:7:3" in str(refused)
     await world.post("/v1/schedules", {"document": schedule_document(job=document("nightly", **gpus))})
     await world.post("/v1/templates", {"document": template_document()})

@@ -16,12 +16,14 @@ from tests.api.world import World
 async def test_a_request_reaches_the_job_with_actor_reason_and_time(sqlite_world: World, verb: Verb) -> None:
     world = sqlite_world
     job = await world.submit()
-    body = {"reason": "making room"} | ({"by": "1h30m"} if verb is Verb.EXTEND else {})
+    details: dict[Verb, dict[str, Any]] = {Verb.EXTEND: {"by": "1h30m"}, Verb.REPRIORITISE: {"priority": 50}}
+    body = {"reason": "making room"} | details.get(verb, {})
     answer = await world.post(f"/v1/jobs/digits:{verb}", body, status=200)
     [(tenant, asked_job, request)] = world.operator.asked
     assert (tenant, asked_job, request.verb) == ("acme", job["id"], verb)
     assert (request.actor, request.reason, request.at) == ("admin-of-acme", "making room", world.clock.now())
     assert request.extend_by == (timedelta(minutes=90) if verb is Verb.EXTEND else None)
+    assert request.priority == (50 if verb is Verb.REPRIORITISE else None)
     assert (answer["job"], answer["verb"], answer["requestId"]) == (job["id"], verb, request.request_id)
 
 

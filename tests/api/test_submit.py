@@ -81,7 +81,7 @@ async def test_a_live_name_is_taken_and_free_again_after_the_end(world: World) -
         ({"workdir": {"mode": "live"}}, "PD-2031", "spec.workdir.path"),
         ({"workdir": {"mode": "snapshot", "snapshot": "0f" * 32}}, "PD-3705", None),
         ({"checkpoints": {"from": {"job": "gone", "step": 3}}}, "PD-2017", "spec.checkpoints.from"),
-        ({"queue": "research"}, "PD-1501", "spec.queue"),
+        ({"queue": "research"}, "PD-2120", "spec.queue"),
     ],
 )
 async def test_what_a_job_names_must_be_there(

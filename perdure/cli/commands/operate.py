@@ -1,4 +1,4 @@
-"""Requests to a job: cancel, suspend, resume, extend, checkpoint now."""
+"""Requests to a job: cancel, suspend, resume, extend, reprioritise, checkpoint now."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ def register(app: typer.Typer) -> None:
     command(app, "suspend", "perdure jobs suspend digits --reason 'making room'", shows="Operation")(suspend)
     command(app, "resume", "perdure jobs resume digits", shows="Operation")(resume)
     command(app, "extend", "perdure jobs extend digits --by 30m", shows="Operation")(extend)
+    command(app, "reprioritise", "perdure jobs reprioritise digits --priority 50", shows="Operation")(reprioritise)
     command(app, "checkpoint", "perdure jobs checkpoint digits", shows="Operation")(checkpoint)
 
 
@@ -71,6 +72,20 @@ def extend(
     _ask("extend", job, project, Out.of(json, output), by=by, reason=reason)
 
 
+def reprioritise(
+    job: given.Job,
+    priority: Annotated[
+        int, typer.Option("--priority", metavar="N", min=0, max=100, help="0 to 100; more goes first.")
+    ],
+    reason: given.Reason = "",
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
+) -> None:
+    """Let a job go before or behind others of its class, while it waits and when it waits again."""
+    _ask("reprioritise", job, project, Out.of(json, output), priority=priority, reason=reason)
+
+
 def checkpoint(
     job: given.Job,
     reason: given.Reason = "",
@@ -82,7 +97,7 @@ def checkpoint(
     _ask("checkpoint", job, project, Out.of(json, output), reason=reason)
 
 
-def _ask(verb: str, job: str, project: str | None, out: Out, **details: str) -> None:
+def _ask(verb: str, job: str, project: str | None, out: Out, **details: str | int) -> None:
     from perdure.cli.shapes import OPERATION
 
     with session.client(project) as client:

@@ -209,7 +209,7 @@ def _document(
 
 
 def _operate(
-    verb: str, job: str, body: Operate | ExtendJob, if_match: int | None, project: str | None
+    verb: str, job: str, body: Operate | ExtendJob | ReprioritiseJob, if_match: int | None, project: str | None
 ) -> Call[Operation]:
     return Call(
         f"jobs.{verb}",

@@ -40,7 +40,7 @@ VISITING = ("perdure jobs exec", "perdure jobs port-forward")  # tests/integrati
 WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/integration has one
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
 PHASES = {  # of the job that is asked for something; else it has ended
-    **dict.fromkeys(("cancel", "suspend", "extend", "checkpoint"), Phase.RUNNING),
+    **dict.fromkeys(("cancel", "suspend", "extend", "reprioritise", "checkpoint"), Phase.RUNNING),
     "resume": Phase.SUSPENDED,
 }
 
