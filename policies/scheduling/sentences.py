@@ -45,6 +45,11 @@ def when(promise: Promise) -> str:
     return f"it starts at {at} at the latest" if promise.firm else f"it is expected to start about {at}"
 
 
+def gone(queue: str) -> str:
+    """Of a gang whose queue was removed."""
+    return f"queue {queue} is not there any more: nothing starts in it; apply it again, or cancel the job"
+
+
 def starts(pods: int, nodes: int, simulated: bool) -> str:
     """Of a gang that gets its places."""
     kind = "simulated node" if simulated else "node"

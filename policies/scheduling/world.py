@@ -97,6 +97,17 @@ class World:
             raise ValueError(f"{request.id} runs already")
         self.waiting.add(request)
 
+    def adopt(self, gang: Running, now: int) -> None:
+        """It runs already. `now`: the time up to which what its queue used in the past was remembered."""
+        request = gang.request
+        if request.queue not in self.queues:
+            raise KeyError(request.queue)
+        demand = self.takes(request, gang.pods)
+        self.nodes.take_all(request, gang.pods)
+        self.quotas.add(request.queue, demand)
+        self.usage.goes_on(request.queue, request.id, demand, gang.since, now)
+        self.running[request.id] = gang
+
     def withdraw(self, identity: str) -> None:
         """It waits no longer, and nothing is kept for it."""
         self.waiting.remove(identity)

@@ -1,0 +1,82 @@
+"""The nodes of a pool, from what clusters told of them and from documents, in the scheduler's words."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from definitions.cluster import LOCAL_CLUSTER
+from definitions.job_resources import TaintEffect
+from policies.scheduling.affinity import NODE_NAME
+from policies.scheduling.demands import capacity
+from policies.scheduling.documents import Scheduling
+from policies.scheduling.mig import slices_of
+from policies.scheduling.model import Node, Taint
+from store.base import Document
+
+STATES = "node.kubernetes.io/"  # taints by which a cluster says how a node is, rather than whom it is for
+SOFT = TaintEffect.PREFER_NO_SCHEDULE.value
+
+
+def nodes_of(pool: str, views: Mapping[str, Sequence[Document]], scheduling: Scheduling) -> tuple[Node, ...]:
+    """Nodes of a pool by name. Simulated ones take the place of this machine, where any are described."""
+    if pool == LOCAL_CLUSTER and scheduling.nodes:
+        return tuple(sorted(map(_named, scheduling.nodes), key=lambda node: node.name))
+    return tuple(sorted((_node(view, scheduling) for view in views.get(pool, ())), key=lambda node: node.name))
+
+
+def capacity_of(views: Mapping[str, Sequence[Document]], scheduling: Scheduling) -> dict[str, int]:
+    """What the nodes of all pools have together."""
+    pools = {LOCAL_CLUSTER, *views}
+    return capacity(node for pool in sorted(pools) for node in nodes_of(pool, views, scheduling))
+
+
+def levels_of(nodes: Iterable[Node], scheduling: Scheduling, usual: Mapping[str, str]) -> dict[str, str]:
+    """Levels of closeness in a pool, widest first: their names to node labels.
+
+    They are those of the first node pool, by name, that has a topology and nodes among these; else `usual`.
+    """
+    there = tuple(nodes)
+    for _, pool in sorted(scheduling.pools.items()):
+        if pool.levels and pool.members(there):
+            return dict(pool.levels)
+    return dict(usual)
+
+
+def ghosts(names: Iterable[str], slices: Iterable[str]) -> tuple[Node, ...]:
+    """Nodes that are not there any more, while something still holds them: they take nothing new and have nothing."""
+    none_left = dict.fromkeys(sorted(slices), 0)
+    return tuple(Node(name, 0, 0, slices=none_left, labels={NODE_NAME: name}, open=False) for name in sorted(names))
+
+
+def _named(node: Node) -> Node:
+    return Node(
+        name=node.name,
+        cpu=node.cpu,
+        memory=node.memory,
+        gpus=node.gpus,
+        model=node.model,
+        gpu_memory=node.gpu_memory,
+        slices=node.slices,
+        labels={**node.labels, NODE_NAME: node.name},
+        taints=node.taints,
+        simulated=node.simulated,
+    )
+
+
+def _node(view: Mapping[str, Any], scheduling: Scheduling) -> Node:
+    gpus, word = view.get("gpus", 0), view.get("gpu_type", "")
+    slices = slices_of(view.get("allocatable", {}))
+    model = scheduling.models.get(word, word) if gpus or slices else ""
+    hard = [taint for taint in view.get("taints", ()) if taint["effect"] != SOFT]
+    lasting = [taint for taint in hard if not taint["key"].startswith(STATES)]
+    return Node(
+        name=view["name"],
+        cpu=view.get("cpu_millis", 0),
+        memory=view.get("memory", 0),
+        gpus=gpus,
+        model=model,
+        gpu_memory=view.get("gpu_memory") or scheduling.gpu_memory.get(model, 0),
+        slices=slices,
+        labels={**view.get("labels", {}), NODE_NAME: view["name"]},
+        taints=tuple(Taint(taint["key"], taint.get("value", ""), taint["effect"]) for taint in lasting),
+        open=view["ready"] and view["schedulable"] and len(hard) == len(lasting),
+    )

@@ -1,0 +1,213 @@
+"""From what was decided in the arrays to what is written, and told to people."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+
+from activities.scheduling_facts import Turn
+from activities.scheduling_world import PoolWorld, digest_of
+from definitions.places import PlacedPod
+from policies.scheduling import sentences
+from policies.scheduling.model import Decision, Eviction, Pod, Promise, Refusal, Start
+from policies.scheduling.order import places
+from store.base import Document
+from store.pool_reads import Gang
+from store.verdicts import Given, Past, Told, Verdict, Waits
+
+EXACT = 100  # gangs at the head of the order whose place and numbers are always as they are now
+MOST_WAITS = 2000  # written in one decision; the rest follow in the next ones
+SHOWN = 20  # gangs that wait which a decision names itself
+Said = tuple[Refusal, Promise | None]
+
+
+@dataclass(slots=True)
+class Teller:
+    """Finds what is new to say of gangs that wait. What was said is remembered, so that saying it again costs nothing.
+
+    Behind the head of the order a gang's place only keeps its rank among the others, and how much is free of what it
+    needs is told again when anything else of it changes: else one start would rewrite every row.
+    """
+
+    said: dict[str, Said] = field(default_factory=dict)
+    owing: bool = False  # whether something was left to say
+
+    def waits(self, pool: PoolWorld, decision: Decision, now: int) -> Iterator[tuple[Waits, Gang, Said]]:
+        """Each with the row that it is about."""
+        refusals = {refusal.request: refusal for refusal in decision.refusals}
+        promises = {promise.request: promise for promise in decision.promises}
+        self.owing, found, last = False, 0, 0
+        for number, job in enumerate(_ordered(pool, now), 1):
+            row, refusal, promise = pool.rows[job], refusals.get(job), promises.get(job)
+            last = _position(row.position, number, last)
+            if refusal is None or (last == row.position and self._knows(row, number, (refusal, promise), pool)):
+                continue
+            if found == MOST_WAITS:
+                self.owing = True
+                return
+            found += 1
+            yield _waits(pool, row, last, refusal, promise), row, (refusal, promise)
+
+    def forget(self, pool: PoolWorld) -> None:
+        """Of those that wait no longer nothing need be known."""
+        if len(self.said) > 2 * len(pool.world.waiting) + 1000:
+            waiting = pool.world.waiting.index
+            self.said = {job: said for job, said in self.said.items() if job in waiting}
+
+    def _knows(self, row: Gang, number: int, said: Said, pool: PoolWorld) -> bool:
+        before = self.said.get(row.job)
+        if before is None:
+            if row.reason is None or _written(pool, row, *said) != _as_written(row):
+                return False
+            self.said[row.job] = said
+            return True
+        if before == said:
+            return True
+        return number > EXACT and before[1] == said[1] and _without_numbers(before[0]) == _without_numbers(said[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A verdict before it is committed. `waits`: what it says of whom, with the rows as they are."""
+
+    verdict: Verdict
+    starts: tuple[Start, ...]
+    waits: tuple[tuple[Waits, Gang, Said], ...]
+    next_start: int | None  # the first that was promised
+
+
+def draft(pool: PoolWorld, teller: Teller, decision: Decision, turn: Turn, seen: Sequence[int], now: datetime) -> Draft:
+    """What to write of a decision that `pool.world` has applied."""
+    seconds = int(now.timestamp())
+    given = tuple(_given(pool, start) for start in decision.starts)
+    told = tuple(_told(pool, eviction) for eviction in decision.evictions)
+    waits = tuple(teller.waits(pool, decision, seconds))
+    touched = pool.touched | {pool.rows[start.request].queue for start in decision.starts}
+    past = tuple(
+        Past(queue, resource, amount)
+        for queue in sorted(touched)
+        for resource, amount in sorted(pool.world.usage.past(queue, seconds).items())
+    )
+    paths = {queue: pool.scheduling.path(queue) for queue in sorted({pool.rows[said.job].queue for said in given})}
+    named = {queue for path in paths.values() for queue in path}
+    verdict = Verdict(
+        digest=digest_of((turn.decision, seconds, *pool.inputs())),
+        given=given,
+        told=told,
+        waits=tuple(said for said, _, _ in waits),
+        past=past,
+        seen=tuple(seen),
+        paths=paths,
+        limits={rules.name: _limits(pool, rules.name) for rules in pool.queues if rules.name in named},
+        document=_document(pool, decision, given, waits, now),
+    )
+    return Draft(verdict, decision.starts, waits, min((each.start for each in decision.promises), default=None))
+
+
+def _ordered(pool: PoolWorld, now: int) -> list[str]:
+    """Who waits, in the order in which they would start; stopped queues last."""
+    waiting, world = pool.world.waiting, pool.world
+    waiting.settle()
+    if not len(waiting):
+        return []
+    rank = places(waiting, world.quotas, lambda queue: world.usage.past(queue, now) if queue else {})
+    numbers = waiting.sorted
+    ordered = numbers[np.lexsort((rank[numbers], rank[numbers] == 0))]
+    return [waiting.request(int(number)).id for number in ordered]
+
+
+def _position(before: int | None, number: int, last: int) -> int:
+    if number <= EXACT:
+        return number
+    return before if before is not None and before > last else max(number, last + 1)
+
+
+def _given(pool: PoolWorld, start: Start) -> Given:
+    row, world = pool.rows[start.request], pool.world
+    places = tuple(_place(pool, pod) for pod in start.pods)
+    nodes = {pod.node for pod in start.pods}
+    reason = sentences.starts(len(places), len(nodes), any(place.simulated for place in places))
+    amounts = world.takes(world.running[start.request].request, start.pods)
+    return Given(row.job, row.version, row.attempt, places, amounts, reason)
+
+
+def _place(pool: PoolWorld, pod: Pod) -> PlacedPod:
+    return PlacedPod(node=pod.node, devices=pod.devices, simulated=pool.world.described[pod.node].simulated)
+
+
+def _told(pool: PoolWorld, eviction: Eviction) -> Told:
+    row = pool.rows[eviction.victim]
+    reason = sentences.leaves(eviction.why, eviction.beneficiary)
+    return Told(row.job, row.version, row.attempt, eviction.beneficiary or None, reason)
+
+
+def _waits(pool: PoolWorld, row: Gang, position: int, refusal: Refusal, promise: Promise | None) -> Waits:
+    cause, document, reason, start, end, firm = _written(pool, row, refusal, promise)
+    return Waits(row.job, row.version, position, cause, document, reason, start, end, firm)
+
+
+Written = tuple[str, Document, str, datetime | None, datetime | None, bool | None]
+
+
+def _written(pool: PoolWorld, row: Gang, refusal: Refusal, promise: Promise | None) -> Written:
+    """Columns of a row. The planned places are kept with the numbers of the cause: a promise must hold after a restart
+    as it did before."""
+    document = {name: value for name, value in asdict(refusal).items() if value not in ("", None)}
+    document = {name: value for name, value in document.items() if name != "request"} | {"cause": refusal.cause.value}
+    reason = sentences.reason(refusal, promise) if row.queue in pool.known else sentences.gone(row.queue)
+    if promise is None:
+        return refusal.cause.value, document, reason, None, None, None
+    planned = [{"node": pod.node, "devices": list(pod.devices)} for pod in promise.pods]
+    end = None if promise.end is None else _time(promise.end)
+    return refusal.cause.value, document | {"planned": planned}, reason, _time(promise.start), end, promise.firm
+
+
+def _as_written(row: Gang) -> tuple[object, ...]:
+    return row.cause, row.refusal, row.reason, row.start_at, row.end_at, row.firm
+
+
+def _without_numbers(refusal: Refusal) -> tuple[object, ...]:
+    return refusal.cause, refusal.resource, refusal.needed, refusal.bound, refusal.at, refusal.behind
+
+
+def _limits(pool: PoolWorld, queue: str) -> dict[str, int]:
+    quotas = pool.world.queues[queue].quotas
+    return {resource: quota.limit for resource, quota in quotas.items() if quota.limit is not None}
+
+
+def _document(
+    pool: PoolWorld,
+    decision: Decision,
+    given: Iterable[Given],
+    waits: Sequence[tuple[Waits, Gang, Said]],
+    now: datetime,
+) -> Document:
+    """What is kept for people who ask later. Documents of gangs that had to leave are read again (`displaced`)."""
+    head = sorted((said for said, _, _ in waits if said.position is not None), key=lambda said: said.position or 0)
+    return {
+        "at": now.isoformat(),
+        "placed": [
+            {"job": said.job, "queue": pool.rows[said.job].queue, "attempt": said.attempt, "reason": said.reason,
+             "pods": [pod.model_dump(mode="json") for pod in said.pods], "amounts": dict(said.amounts)}
+            for said in given
+        ],
+        "told": [
+            {"victim": one.victim, "beneficiary": one.beneficiary, "reason": one.why, "lost": one.lost}
+            for one in decision.evictions
+        ],
+        "refused": [
+            {"job": said.job, "position": said.position, "cause": said.cause, "reason": said.reason}
+            for said in head[:SHOWN]
+        ],
+        "causes": dict(Counter(refusal.cause.value for refusal in decision.refusals)),
+        "counts": {
+            "nodes": len(pool.world.described), "running": len(pool.world.running),
+            "waiting": len(pool.world.waiting), "promised": len(decision.promises),
+        },
+    }  # fmt: skip
+
+
+def _time(seconds: int) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

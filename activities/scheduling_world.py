@@ -1,0 +1,287 @@
+"""A pool's `World` beside the database: built from it, kept between decisions, and brought in line with what changed.
+
+Kept or built anew, it is the same: `tests/activities/test_scheduling_world.py` holds both against each other.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from hashlib import blake2b
+
+from activities.scheduling_facts import News, Watched, Whole
+from activities.scheduling_nodes import capacity_of, ghosts, levels_of, nodes_of
+from activities.scheduling_strays import Strays
+from definitions.cluster_document import Cluster, settings_of
+from definitions.documents import AnyKind, from_data
+from definitions.topology import Topology
+from policies.scheduling.asking import NOWHERE, ORDINARY, STEPS, Asked, Shapes, Words
+from policies.scheduling.documents import Scheduling, scheduling
+from policies.scheduling.eligible import Displaced
+from policies.scheduling.model import Node, Pod, Promise, QueueRules, Request, Running, Stop
+from policies.scheduling.world import Freeing, Settings, World
+from store.base import Document
+from store.pool_reads import Gang, Mark
+
+NO_QUEUE = "(none)"  # of jobs that run without a ticket; no queue can be called so
+MOST_TOLD = 5000  # gangs that are told when they start, the first in order
+Cells = Counter[tuple[str, str]]  # (queue, resource) -> amount
+
+
+class Stale(Exception):
+    """What changed cannot be brought into what is kept: build it anew."""
+
+
+class PoolWorld:
+    """One pool. Times are whole seconds since 1970. Raises SpecError for documents that contradict each other."""
+
+    def __init__(self, pool: str, whole: Whole, marks: Mapping[str, Mark], now: int) -> None:
+        self.pool, self.marks = pool, dict(marks)
+        documents = [from_data(document, served_only=False) for document in whole.documents]
+        self.scheduling = scheduling(documents)
+        self.queues = (*self.scheduling.queues, *_gone(self.scheduling, whole.gangs), QueueRules(NO_QUEUE, weight=0))
+        self.known = frozenset(rules.name for rules in self.scheduling.queues)
+        nodes = nodes_of(pool, whole.nodes, self.scheduling)
+        levels = levels_of(nodes, self.scheduling, _usual_levels(documents))
+        labels = {node.name: node.labels for node in nodes}
+        self.shapes = Shapes(Words(self.scheduling.models, levels, _networks(whole.cluster), labels))
+        self.world = World((*nodes, *self._ghosts(nodes, whole.gangs)), tuple(levels.values()), self.queues, SETTINGS)
+        self.world.quotas.resize(capacity_of(whole.nodes, self.scheduling))
+        self.strays = Strays(self.world, self.shapes, NO_QUEUE)
+        self.rows: dict[str, Gang] = {}
+        self.print = 0  # of all gangs together, in no order
+        self.documents = digest_of(whole.documents)
+        self.touched: set[str] = set()  # queues in which something ended since the last decision
+        self._own: Cells = Counter()  # what places of this pool were counted as, where they were counted
+        self._foreign: Cells = Counter()  # what other pools' places take of each queue by itself
+        self._load(whole, now)
+
+    def follow(self, news: News, now: int) -> None:
+        """Bring it in line. Raises Stale when it must be built anew."""
+        if news.marks != self.marks or any(change.kind == "documents" for change in news.changes):
+            raise Stale
+        for job in sorted({change.job for change in news.changes if change.job is not None}):
+            self.bring(job, news.gangs.get(job), now)
+        self.share(news.used)
+        if news.watched is not None:
+            self.watch(news.watched, now)
+
+    def bring(self, job: str, row: Gang | None, now: int) -> None:
+        """Bring one gang in line with its row; None: it is gone."""
+        old = self.rows.get(job)
+        if old is not None and row is not None and _same(old, row):
+            return
+        if old is not None and row is not None and _same_places(old, row):
+            self._ask_again(row)
+        else:
+            kept = self.world.promises.get(job), self.world.freeing.get(job)
+            self._remove(job, now)
+            if row is not None:
+                self._add(row, now, now)
+                self._keep_promise(job, old, *kept)
+        self.remember(job, row)
+
+    def remember(self, job: str, row: Gang | None) -> None:
+        """What the database says of a gang by now."""
+        old = self.rows.pop(job, None)
+        for known, sign in ((old, -1), (row, 1)):
+            if known is not None:
+                self.print ^= _print(known)
+                _count(self._own, known, sign)
+        if row is not None:
+            self.rows[job] = row
+
+    def share(self, used: Mapping[str, Mapping[str, int]]) -> None:
+        """Count what other pools take of the queues: what all take without what was counted for this one."""
+        quotas, names = self.world.quotas, {rules.name: rules for rules in self.queues}
+        others: Cells = Counter()
+        for queue, amounts in used.items():
+            for resource, amount in amounts.items():
+                others[queue, resource] = max(0, amount - self._own[queue, resource])
+        direct: Cells = Counter(others)
+        for (queue, resource), amount in others.items():
+            above = names[queue].parent if queue in names else None
+            if above is not None:
+                direct[above, resource] -= amount
+        now = Counter({cell: amount for cell, amount in direct.items() if amount > 0 and cell[0] in names})
+        for cell in sorted({*now, *self._foreign}):
+            grown = now[cell] - self._foreign[cell]
+            if grown:
+                change = quotas.add if grown > 0 else quotas.remove
+                change(cell[0], {cell[1]: abs(grown)})
+        self._foreign = now
+
+    def watch(self, watched: Watched, now: int) -> None:
+        """What nobody tells of: jobs that run without a ticket, and newer checkpoints."""
+        self.strays.bring(watched.strays, now)
+        for job, at in watched.saves.items():
+            if job in self.world.running:
+                self.world.saved(job, int(at.timestamp()))
+
+    def inputs(self) -> Iterable[object]:
+        """All that a decision is made from, shortly, for its digest."""
+        marks, foreign = sorted(self.marks.items()), sorted(self._foreign.items())
+        return (self.pool, self.print, self.documents, marks, foreign)
+
+    def stays(self, victim: str, beneficiary: str | None) -> None:
+        """A gang that was to go was not told so; nothing is kept of the places that another one was to get of it."""
+        self.world.running[victim] = replace(self.world.running[victim], leaving=False)
+        if beneficiary is not None:
+            self.world.freeing.pop(beneficiary, None)
+            self.world.promises.pop(beneficiary, None)
+
+    def note(self, job: str, row: Gang) -> None:
+        """What was told of a gang that goes on waiting; of what it asks and holds the row says the same."""
+        self.rows[job] = row
+
+    def request(self, gang: Gang) -> Request:
+        asked = Asked(
+            job=gang.job,
+            queue=gang.queue,
+            shape=gang.shape,
+            priority=gang.priority % STEPS,
+            submitted=int(gang.asked_at.timestamp()),
+            limit=gang.limit_seconds,
+        )
+        return self.shapes.request(asked, self.scheduling.priorities.get(gang.priority_class or "", ORDINARY))
+
+    def _load(self, whole: Whole, now: int) -> None:
+        world = self.world
+        pasts: dict[str, dict[str, float]] = defaultdict(dict)
+        until: dict[str, int] = {}
+        for used in whole.past:
+            pasts[used.queue][used.resource] = used.amount
+            until[used.queue] = int(used.at.timestamp())
+        for queue, amounts in pasts.items():
+            world.usage.remember(queue, amounts, until[queue])
+        for gang in whole.gangs:
+            self._add(gang, until.get(gang.queue, now), now)
+            self.remember(gang.job, gang)
+        leaving: dict[str, set[str]] = defaultdict(set)
+        for gang in whole.gangs:
+            if gang.leaves_for is not None and gang.pods is not None:
+                leaving[gang.leaves_for].add(gang.job)
+        for gang in whole.gangs:
+            self._restore(gang, frozenset(leaving[gang.job]))
+        world.past = [Displaced(left.victim, left.beneficiary, int(left.at.timestamp())) for left in whole.left]
+
+    def _add(self, row: Gang, until: int, now: int) -> None:
+        request = self.request(row)
+        if row.queue not in self.world.queues:
+            raise Stale
+        if row.pods is None:
+            self.world.submit(request)
+            return
+        pods = pods_of(request, row.pods)
+        if any(pod.node not in self.world.nodes.index for pod in pods):
+            raise Stale
+        since = now if row.placed_at is None else int(row.placed_at.timestamp())
+        running = Running(request, pods, since, leaving=row.state == "leaving")
+        self.world.adopt(running, max(until, since))
+
+    def _remove(self, job: str, now: int) -> None:
+        if job in self.world.running:
+            self.touched.add(self.world.running[job].request.queue)
+            self.world.ended(job, now)
+        elif job in self.world.waiting.index:
+            self.world.withdraw(job)
+
+    def _ask_again(self, row: Gang) -> None:
+        """It holds its places as before; what it asks for, or whether it is to go, has changed."""
+        running = self.world.running[row.job]
+        request = replace(self.request(row), roles=running.request.roles)
+        self.world.running[row.job] = replace(running, request=request, leaving=row.state == "leaving")
+
+    def _keep_promise(self, job: str, old: Gang | None, promise: Promise | None, freeing: Freeing | None) -> None:
+        """A gang that goes on waiting for the same, and is no less important, keeps what it was promised."""
+        number = self.world.waiting.index.get(job)
+        if number is None or old is None:
+            return
+        request = self.world.waiting.request(number)
+        before = self.request(old)
+        if before.roles != request.roles or before.priority > request.priority or before.limit != request.limit:
+            return
+        if promise is not None:
+            self.world.promises[job] = promise
+        if freeing is not None:
+            self.world.freeing[job] = replace(freeing, request=request)
+
+    def _restore(self, gang: Gang, victims: frozenset[str]) -> None:
+        """What a gang was promised, and who leaves for it."""
+        world, planned = self.world, (gang.refusal or {}).get("planned")
+        if gang.pods is not None or not planned or gang.start_at is None:
+            return
+        request = self.request(gang)
+        pods, start = pods_of(request, planned), int(gang.start_at.timestamp())
+        if any(pod.node not in world.nodes.index for pod in pods):
+            return
+        end = None if gang.end_at is None else int(gang.end_at.timestamp())
+        world.promises[gang.job] = Promise(gang.job, start, end, pods, bool(gang.firm))
+        if victims:
+            world.freeing[gang.job] = Freeing(request, pods, victims, start)
+
+    def _ghosts(self, nodes: Iterable[Node], gangs: Iterable[Gang]) -> tuple[Node, ...]:
+        """Nodes and MIG profiles that are not there any more, and that running gangs still hold."""
+        names, profiles = {node.name for node in nodes}, {profile for node in nodes for profile in node.slices}
+        placed = [gang for gang in gangs if gang.pods is not None]
+        held = {place["node"] for gang in placed for place in gang.pods or ()}
+        shapes = {role.shape for gang in placed for role in self.request(gang).roles}
+        sliced = {profile for shape in shapes for profile, _ in shape.slices} - profiles
+        return ghosts(held - names or ({NOWHERE} if sliced else ()), sliced)
+
+
+SETTINGS = Settings(depth=MOST_TOLD)
+
+
+def pods_of(request: Request, places: Iterable[Document]) -> tuple[Pod, ...]:
+    """Places in order of rank, as pods of the roles in their order."""
+    roles = [number for number, role in enumerate(request.roles) for _ in range(role.count)]
+    pairs = zip(roles, places, strict=False)
+    return tuple(Pod(role, place["node"], tuple(place.get("devices", ()))) for role, place in pairs)
+
+
+def digest_of(parts: Iterable[object]) -> str:
+    found = blake2b(digest_size=16)
+    for part in parts:
+        found.update(repr(part).encode())
+    return found.hexdigest()
+
+
+def _gone(known: Scheduling, gangs: Iterable[Gang]) -> list[QueueRules]:
+    """Queues that gangs are in and that are not there any more: nothing starts in them."""
+    names = {rules.name for rules in known.queues}
+    return [QueueRules(name, stop=Stop.HOLD) for name in sorted({gang.queue for gang in gangs} - names)]
+
+
+def _usual_levels(documents: Iterable[AnyKind]) -> dict[str, str]:
+    """Of the only topology there is."""
+    found = [document for document in documents if isinstance(document, Topology)]
+    return {level.name: level.node_label for level in found[0].spec.levels} if len(found) == 1 else {}
+
+
+def _networks(document: Document | None) -> dict[str, Mapping[str, str]]:
+    """Network -> labels of the cluster's nodes that have it."""
+    if document is None:
+        return {}
+    rules = settings_of(Cluster.model_validate(document)).networks
+    return {network.value: rule.node_selector for network, rule in rules.items()}
+
+
+def _same(old: Gang, row: Gang) -> bool:
+    """`version` grows whenever the job's side changes, and the rest only by decisions of this pool."""
+    return (old.version, old.attempt, old.state) == (row.version, row.attempt, row.state)
+
+
+def _same_places(old: Gang, row: Gang) -> bool:
+    return row.pods is not None and (old.attempt, old.pods, old.queue) == (row.attempt, row.pods, row.queue)
+
+
+def _print(row: Gang) -> int:
+    text = f"{row.job} {row.version} {row.attempt} {row.state}"
+    return int.from_bytes(blake2b(text.encode(), digest_size=16).digest())
+
+
+def _count(cells: Cells, row: Gang, sign: int) -> None:
+    if row.amounts is not None:
+        for queue in row.amounts["path"]:
+            for resource, amount in row.amounts["of"].items():
+                cells[queue, resource] += sign * amount
