@@ -18,6 +18,7 @@ class RankView(View):
 
     rank: Annotated[int, doc("0 to ranks - 1.", 0)]
     node: Annotated[str, doc("Machine it ran on.", "localhost")]
+    simulated: Annotated[bool, doc("That machine is made up: another one played it.", False)] = False
     state: Annotated[RankState, doc("Where it is.", "exited")]
     exit_code: Annotated[int | None, doc("Exit code; null when it ended by a signal, or is not known.", 0)] = None
     signal: Annotated[int | None, doc("Signal that ended it.", None)] = None

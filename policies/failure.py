@@ -91,7 +91,7 @@ def _when(rank: RankEvidence) -> tuple[datetime, int]:
 
 def _judgement(rank: RankEvidence, ranks: int) -> Judgement:
     failure, what = _of_rank(rank)
-    place = f" on {rank.node}" if rank.node else ""
+    place = f" on {_machine(rank)}" if rank.node else ""
     who = f"rank {rank.rank} of {ranks}{place}: " if ranks > 1 else ""
     return Judgement(
         failure=failure,
@@ -104,6 +104,10 @@ def _judgement(rank: RankEvidence, ranks: int) -> Judgement:
     )
 
 
+def _machine(rank: RankEvidence) -> str:
+    return f"{rank.node} (simulated)" if rank.simulated else rank.node
+
+
 def _of_rank(rank: RankEvidence) -> tuple[FailureClass, str]:
     if rank.start_error is not None:
         return _never_started(rank)
@@ -111,7 +115,7 @@ def _of_rank(rank: RankEvidence) -> tuple[FailureClass, str]:
         return CAUSES[rank.cause], rank.detail or f"ended by its cluster ({rank.cause})"
     if rank.state is RankState.LOST:
         if rank.node_lost:
-            return FailureClass.NODE_LOST, f"its machine {rank.node} went down or was restarted"
+            return FailureClass.NODE_LOST, f"its machine {_machine(rank)} went down or was restarted"
         return FailureClass.INFRASTRUCTURE, "both supervisors are gone; how the command ended cannot be known"
     if rank.stopped_by is StoppedBy.TIMEOUT:
         return FailureClass.TIMEOUT, "stopped at its time limit"

@@ -133,6 +133,11 @@ def _ready(attempt: Any) -> str:
     return f"{ready}, {count(restarts, 'restart', 'restarts')}" if restarts else ready
 
 
+def _nodes(attempt: Any) -> str:
+    made_up = {rank.node for rank in attempt.ranks if rank.simulated}
+    return ",".join(f"{node} (simulated)" if node in made_up else node for node in attempt.nodes)
+
+
 ATTEMPT = Shape(
     columns=(
         Column("ATTEMPT", lambda each: text(each.number)),
@@ -145,7 +150,7 @@ ATTEMPT = Shape(
         Column("FIRST RANK", lambda each: text(each.first_rank), spare=True),
         Column("READY", _ready),
         Column("FAILURE", lambda each: text(each.failure), lambda text: BAD),
-        Column("NODES", lambda each: ",".join(each.nodes), spare=True),
+        Column("NODES", _nodes, spare=True),
         Column("REASON", lambda each: each.reason),
     ),
     name=lambda each: str(each.number),

@@ -2066,6 +2066,8 @@ class RankView(Model):
     """0 to ranks - 1."""
     node: str
     """Machine it ran on."""
+    simulated: bool = False
+    """That machine is made up: another one played it."""
     state: RankState
     """Where it is."""
     exit_code: Annotated[int | None, Field(alias="exitCode")] = None

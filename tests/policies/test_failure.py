@@ -77,6 +77,15 @@ def test_the_first_rank_that_failed_by_itself_is_the_cause() -> None:
     assert "rank 1 of 3 on node-1" in judgement.reason
 
 
+def test_a_simulated_node_is_called_one() -> None:
+    made_up = rank(1, exit_code=7, node="sim-1", simulated=True)
+    judgement = judge(observed(RUNNING, rank(0), made_up))
+    assert "rank 1 of 2 on sim-1 (simulated): " in judgement.reason
+    assert judgement.nodes == ("sim-1",)
+    lost = rank(0, exit_code=None, state=RankState.LOST, node="sim-1", simulated=True, node_lost=True)
+    assert "its machine sim-1 (simulated) went down" in judge(observed(RUNNING, lost)).reason
+
+
 def test_a_gang_whose_cause_is_unknown_still_fails() -> None:
     stopped = rank(0, exit_code=None, signal=15, stopped_by=StoppedBy.GANG)
     assert judge(observed(RUNNING, stopped, rank(1))).failure is FailureClass.SIGNAL

@@ -102,6 +102,15 @@ def test_a_service_is_called_one_and_says_how_many_of_its_processes_are_ready(cl
     assert ready(attempt) == ""
 
 
+def test_nodes_that_are_made_up_are_marked() -> None:
+    from perdure.cli.shapes import ATTEMPT
+
+    nodes = next(column.cell for column in ATTEMPT.columns if column.heading == "NODES")
+    ranks = [SimpleNamespace(node="sim-1", simulated=True), SimpleNamespace(node="host", simulated=False)]
+    attempt: Any = SimpleNamespace(nodes=["sim-1", "host"], ranks=ranks)
+    assert nodes(attempt) == "sim-1 (simulated),host"
+
+
 def test_one_is_not_many(cli: Cli, folder: Path) -> None:
     text = f"{JOB_YAML}  workdir: {{mode: none}}\n"
     (folder / "job.yaml").write_text(text)
