@@ -13,10 +13,11 @@ from definitions.attempt import StoppedBy
 from definitions.facts import Verb
 from definitions.ids import job_workflow_id
 from definitions.job_state import JobState, RetryRules
+from definitions.places import Ticket
 from definitions.pod_needs import PodNeeds
 from definitions.states import Phase
 from tests.replay.recording import Recorder
-from tests.support.jobs import asked, checkpoint, new_state, rank
+from tests.support.jobs import asked, checkpoint, new_state, places, rank
 from tests.support.polling import eventually_async
 from tests.support.scripted import NeverLaunches, Running, Script, WaitsForPods, job_on_engine
 from workers.operator import TemporalJobOperator
@@ -118,6 +119,24 @@ async def busy(run: Running) -> None:
     await run.attempt_ends()
 
 
+async def queued(run: Running) -> None:
+    """Places, word to leave them, suspension while it waits for others, a new priority, and places again."""
+    await run.placed("node-1")
+    await run.until(running(1))
+    await run.displaced()
+    await run.until(lambda state: state.phase is Phase.SUSPENDING)
+    await run.attempt_ends()
+    late = await run.placed("node-2", attempt=1)  # of the attempt before: nothing happens
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.SUSPEND))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESUME, "r2"))
+    await run.handle.signal(JobWorkflow.place, places(late, "node-3"))  # given up by the suspension
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.REPRIORITISE, "r3", priority=90))
+    await run.placed("node-4")
+    await attempts(run, 1, first=2)
+    await run.placed("node-5")  # after a back-off
+    await attempts(run, 1, first=3)
+
+
 PLAYS: dict[str, tuple[Play, Script]] = {
     "happy": (happy, Script(OK)),
     "retry": (retry, Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})),
@@ -131,11 +150,12 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "engine-cancel": (engine_cancel, Script(STOPPED)),
     "busy": (busy, Script(OK)),
     "pods-wait": (pods_wait, WaitsForPods(KILLED, STOPPED, OK)),
+    "queued": (queued, Script(STOPPED, KILLED, OK, checkpoints={1: (checkpoint(40),)})),
 }
 
 
-async def attempts(run: Running, count: int) -> None:
-    for number in range(1, count + 1):
+async def attempts(run: Running, count: int, first: int = 1) -> None:
+    for number in range(first, first + count):
         await run.until(running(number))
         await run.attempt_ends()
 
@@ -154,7 +174,10 @@ async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
     scene, script = PLAYS[name]
     poll = timedelta(milliseconds=200) if name == "safety-poll" else timedelta(minutes=2)
     launch = {"pod": PodNeeds()} if name == "pods-wait" else {}
-    state = new_state(f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch)
+    ticket = Ticket(queue="research") if name == "queued" else None
+    state = new_state(
+        f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch, ticket=ticket
+    )
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
         await scene(run)
         await run.handle.result()

@@ -20,6 +20,7 @@ from definitions.job_state import JobInput, JobState
 from definitions.states import Phase
 from policies.job_steps import attempt_launch
 from policies.lifecycle import advance, moment
+from tests.support.jobs import displaced, places
 from tests.support.polling import eventually_async
 from workers.workflow_runner import workflow_runner
 from workflows.job import JobWorkflow
@@ -147,6 +148,16 @@ class Running:
         """Report the present attempt's scripted end, as the watcher would."""
         state = await self.state()
         await self.handle.signal(JobWorkflow.report, Observed(observation=self.script.observation(state)))
+
+    async def placed(self, *nodes: str, **changes: Any) -> JobState:
+        """Wait until the job waits for places, and give it some as the scheduler does."""
+        state = await self.until(lambda state: state.phase is Phase.QUEUED)
+        await self.handle.signal(JobWorkflow.place, places(state, *nodes, **changes))
+        return state
+
+    async def displaced(self, why: str = "job big needs its places") -> None:
+        """Want the places of the present attempt back."""
+        await self.handle.signal(JobWorkflow.place, displaced(await self.state(), why))
 
     async def pods_say(self, **news: Any) -> None:
         """Report what a cluster says of the present attempt's pods while they wait, or that they run."""
