@@ -18,6 +18,7 @@ from api.routes import (
     job_operations,
     jobs,
     nodes,
+    queueing,
     schedules,
     scheduling_documents,
     secrets,
@@ -44,6 +45,7 @@ AREAS = (
     clusters,
     nodes,
     scheduling_documents,
+    queueing,
     codec,
 )
 

@@ -20,12 +20,16 @@ from api.ports import (
 )
 from api.sessions import Sessions
 from api.settings import ApiSettings
+from definitions.cluster import NodeView
 from store.sealing import Keys
 
 
 @dataclass(frozen=True)
 class ApiDeps:
-    """`now` gives aware UTC; `sleep` takes seconds; `worker_metrics` gives the worker's Prometheus text, or "" ."""
+    """`now` gives aware UTC; `sleep` takes seconds; `worker_metrics` gives the worker's Prometheus text, or "" .
+
+    `machine`: this machine as a node, or None where no jobs run on it.
+    """
 
     engine: Engine
     operator: JobOperator
@@ -42,6 +46,7 @@ class ApiDeps:
     session_starter: SessionStarter
     doctor: Doctor
     payloads: PayloadOpener
+    machine: Callable[[], NodeView | None] = lambda: None
     sessions: Sessions = field(default_factory=Sessions)
 
 

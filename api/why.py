@@ -1,26 +1,31 @@
 """Why a job is where it is, from what was stored with the decision."""
 
-from datetime import datetime
-
 from sqlalchemy.orm import Session
 
+from api.access import Caller
 from api.clusters import warnings_of
+from api.queueing import held_places, why_queued
+from api.scheduling_documents import stored
 from definitions.api_jobs import RankPlace, Why
+from definitions.api_queueing import HeldPlaces, WhyQueued
 from definitions.attempt import RankEvidence, RankState
 from definitions.cluster import LOCAL_CLUSTER
 from policies.advice import advice
-from store import attempts, clusters, events
+from policies.scheduling.documents import scheduling
+from store import attempts, clusters, events, gangs
 from store.tables import AttemptRow, JobRow
 
 LOOKED_AT = 50  # events; the last change of phase is among them
 RANKS_SHOWN = 32
 
 
-def explain(session: Session, job: JobRow, now: datetime) -> Why:
+def explain(caller: Caller, session: Session, job: JobRow) -> Why:
     """The stored reason with its evidence. Nothing is worked out here but which advice belongs to the class."""
+    now = caller.deps.now()
     cluster = None if job.cluster == LOCAL_CLUSTER else clusters.get(session, job.cluster)
     newest = attempts.newest(session, job.tenant, job.project, job.id)
     told = job.failure is not None
+    waiting, places = _queued(caller, session, job)
     changed = [
         event
         for event in events.tail(session, job.tenant, job.project, job.id, LOOKED_AT)
@@ -30,7 +35,7 @@ def explain(session: Session, job: JobRow, now: datetime) -> Why:
         job=job.id,
         name=job.name,
         phase=job.phase,
-        reason=job.reason,
+        reason=waiting.reason if waiting is not None and waiting.reason else job.reason,
         since=changed[-1].at if changed else job.created_at,
         failure=job.failure,
         attempt=job.attempt,
@@ -43,7 +48,19 @@ def explain(session: Session, job: JobRow, now: datetime) -> Why:
         cluster=job.cluster,
         ranks=_places(newest) if newest is not None and job.cluster != LOCAL_CLUSTER else [],
         warnings=[] if job.phase.is_final else list(warnings_of(cluster, now)),
+        waiting=waiting,
+        places=places,
     )
+
+
+def _queued(caller: Caller, session: Session, job: JobRow) -> tuple[WhyQueued | None, HeldPlaces | None]:
+    """Why it waits for places, or those that it holds; neither of a job that the scheduler has nothing to do with."""
+    gang = gangs.get(session, job.tenant, job.project, job.id)
+    if gang is None:
+        return None, None
+    if gang.state != gangs.WAITING:
+        return None, held_places(caller, session, gang)
+    return why_queued(caller, session, gang, scheduling(stored(session)).models), None
 
 
 def _places(attempt: AttemptRow) -> list[RankPlace]:

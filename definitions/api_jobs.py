@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from definitions.api_base import Document, Page, View, doc
+from definitions.api_queueing import HeldPlaces, WhyQueued
 from definitions.api_submit import Change, GitState
 from definitions.attempt import RankState
 from definitions.cluster import LOCAL_CLUSTER
@@ -142,3 +143,5 @@ class Why(View):
         list[RankPlace], Field(description="On a cluster: ranks as last seen, those that wait first, 32 at most.")
     ] = []
     warnings: Annotated[list[str], doc("What to mind about its cluster.", [])] = []
+    waiting: Annotated[WhyQueued | None, Field(description="While it waits for places: what it lacks.")] = None
+    places: Annotated[HeldPlaces | None, Field(description="The places that the scheduler gave it.")] = None

@@ -1,8 +1,5 @@
 """What is kept of a decision of the scheduler, to be read later by people: the document of its row."""
 
-from datetime import datetime
-from typing import Any
-
 from definitions.places import PlacedPod
 from definitions.wire import Wire
 
@@ -17,38 +14,37 @@ class GangPlaced(Wire):
     amounts: dict[str, int] = {}
 
 
-class GangDisplaced(Wire):
-    """A gang that was told to give its places up. `leaves_for`: the job that gets them; None: nobody in particular."""
+class GangTold(Wire):
+    """A gang that was told to give its places up. `beneficiary`: the job that gets them; empty: nobody in particular.
 
-    job: str
-    queue: str
-    attempt: int
-    leaves_for: str | None = None
+    `lost`: seconds of work times GPUs that no checkpoint holds.
+    """
+
+    victim: str
+    beneficiary: str = ""
     reason: str
+    lost: int = 0
 
 
 class GangRefused(Wire):
-    """A gang that goes on waiting, where what is said of it changed. `refusal`: the numbers of the cause."""
+    """A gang that goes on waiting, and of which something new is said."""
 
     job: str
-    queue: str
     position: int | None = None
     cause: str | None = None
-    refusal: dict[str, Any] | None = None
     reason: str = ""
-    start_at: datetime | None = None
-    firm: bool | None = None
 
 
 class DecisionRecord(Wire):
-    """One decision. `waiting`: gangs that wait after it. `seconds`: that it took, where that was measured.
+    """One decision. `refused`: those at the head of the order; `causes`: how many wait for which cause, of all.
 
-    `dropped`: jobs of `placed` and `displaced` for which nothing was written, since they had changed meanwhile.
+    `dropped`: jobs of `placed` and `told` for which nothing was written, since they had changed meanwhile.
+    `counts`: how many nodes it saw, and gangs that run, wait, and have a planned start.
     """
 
     placed: tuple[GangPlaced, ...] = ()
-    displaced: tuple[GangDisplaced, ...] = ()
+    told: tuple[GangTold, ...] = ()
     refused: tuple[GangRefused, ...] = ()
     dropped: tuple[str, ...] = ()
-    waiting: int | None = None
-    seconds: float | None = None
+    causes: dict[str, int] = {}
+    counts: dict[str, int] = {}

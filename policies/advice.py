@@ -55,6 +55,7 @@ AFTER_FAILURE: dict[FailureClass, tuple[str, ...]] = {
 
 IN_PHASE: dict[Phase, tuple[str, ...]] = {
     Phase.PENDING: ("It starts by itself within seconds. If it stays, look at `perdure status`.",),
+    Phase.QUEUED: ("It starts by itself once it has places; `perdure queue` and `perdure capacity` tell more.",),
     Phase.BACKING_OFF: ("It starts again by itself; or end it with `perdure jobs cancel`.",),
     Phase.SUSPENDED: ("Let it go on: perdure jobs resume JOB.",),
 }

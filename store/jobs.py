@@ -18,7 +18,7 @@ from store.base import Document
 from store.errors import NameTaken, SnapshotMissing
 from store.paging import Page, cursor, cut, read_time_and_id, typed
 from store.tables_jobs import AttemptRow, JobRow
-from store.upsert import changed, insert_missing
+from store.upsert import changed, chunks, insert_missing
 
 FINAL = tuple(phase for phase in Phase if phase.is_final)
 
@@ -167,6 +167,17 @@ def placed(session: Session, tenant: str, projects: Sequence[str], cluster: str)
     if projects:
         query = query.where(JobRow.project.in_(list(projects)))
     return [(row, ranks) for row, ranks in session.execute(query.order_by(JobRow.id))]
+
+
+def names(session: Session, tenant: str, projects: Sequence[str], ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Project and name of those of some jobs that are the tenant's and in those projects (none given: in any)."""
+    found: dict[str, tuple[str, str]] = {}
+    for some in chunks(sorted(set(ids))):
+        query = select(JobRow.id, JobRow.project, JobRow.name).where(JobRow.tenant == tenant, JobRow.id.in_(some))
+        if projects:
+            query = query.where(JobRow.project.in_(list(projects)))
+        found |= {job: (project, name) for job, project, name in session.execute(query)}
+    return found
 
 
 def _taken(session: Session, job: NewJob) -> NameTaken:

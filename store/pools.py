@@ -30,6 +30,11 @@ def get(session: Session, pool: str) -> PoolRow | None:
     return session.get(PoolRow, pool)
 
 
+def every(session: Session) -> list[PoolRow]:
+    """All pools that anybody decided for, by name."""
+    return list(session.scalars(select(PoolRow).order_by(PoolRow.name)))
+
+
 def past(session: Session, pool: str) -> list[QueuePastRow]:
     """What queues used in a pool in the past, as the last decisions left it."""
     query = select(QueuePastRow).where(QueuePastRow.pool == pool)

@@ -16,6 +16,7 @@ from fastapi import FastAPI
 from sqlalchemy import Engine
 from temporalio.client import Client
 
+from activities.adapters.local.machine import machine
 from api.app import create_app
 from api.deps import ApiDeps
 from api.settings import ApiSettings, Limits
@@ -107,6 +108,7 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
         session_starter=TemporalSessions(client, CONTROL),
         doctor=DeploymentDoctor(settings, engine, client, objects),
         payloads=StoredPayloads(payload_keys(settings)),
+        machine=lambda: machine() if settings.local_jobs else None,
     )
 
 

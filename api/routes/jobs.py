@@ -173,7 +173,7 @@ def get(caller: Reader, job: JobPath, if_none_match: IfNoneMatch = None, accept:
 def why(caller: Reader, job: JobPath, accept: Accept = "") -> Any:
     """Why the job is where it is."""
     with caller.reading() as session:
-        return one(explain(session, job_row(caller, session, job), caller.deps.now()), accept)
+        return one(explain(caller, session, job_row(caller, session, job)), accept)
 
 
 @router.get("/{job}/wait", name="jobs.wait", response_model=JobView)

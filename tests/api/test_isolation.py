@@ -25,6 +25,8 @@ UNKNOWN = {
     "code": "PD-0000",
     "cluster": "none",
     "node": "none",
+    "pool": "none",
+    "number": "1",
 }
 OPERATIONS = operations(openapi_document())
 GUARDED = [operation for operation in OPERATIONS if operation.id not in PUBLIC]
@@ -32,7 +34,8 @@ GUARDED = [operation for operation in OPERATIONS if operation.id not in PUBLIC]
 NOT_NOW = {"jobs.eventsStream", "jobs.logsStream", "jobs.wait", "jobs.objectsDiff"}
 # The installation's: every tenant sees them.
 SCHEDULING = {"queues", "flavors", "priorityClasses", "topologies", "nodePools", "schedulingDocuments"}
-SHARED = {"clusters", "nodes", *SCHEDULING}
+AMOUNTS = {"queue", "capacity", "decisions"}  # of everybody's jobs, names only of one's own: test_queueing.py
+SHARED = {"clusters", "nodes", *SCHEDULING, *AMOUNTS}
 TENANTED = [operation for operation in GUARDED if operation.area not in SHARED]
 CHANGING = {Action.CREATE, Action.UPDATE, Action.DELETE, Action.OPERATE}
 

@@ -18,7 +18,7 @@ ROOT = Path(store.__file__).parent.parent
 OVER_ALL_TENANTS = {"store.system", "store.pool_reads"}
 # What every tenant may read, and only the installation's admins and its scheduler change.
 OF_THE_INSTALLATION = {"store.clusters", "store.scheduling_documents", "store.decisions", "store.outbox"}
-OF_THE_INSTALLATION |= {"store.pools", "store.settling", "store.queue_use", "store.pool_reads"}
+OF_THE_INSTALLATION |= {"store.pools", "store.settling", "store.queue_use", "store.pool_reads", "store.pool_amounts"}
 LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that is known
 OF_NO_TENANT = {"store.intake.found_cluster"}  # clusters are the installation's
 WITHOUT_TENANT = {"clusters", "nodes", "installations", "scheduling_documents"}
