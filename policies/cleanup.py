@@ -10,6 +10,8 @@ class CleanupRules(Wire):
 
     snapshots: timedelta = timedelta(days=7)  # since the last use of one that no job names
     requests: timedelta = timedelta(hours=24)  # answers under an idempotency key
+    decisions: timedelta = timedelta(days=7)  # of the scheduler, which itself looks back one day
+    messages: timedelta = timedelta(days=7)  # since they were delivered
 
 
 class Expiry(Wire):

@@ -20,7 +20,7 @@ from definitions.facts import Event
 from definitions.job import Job
 from policies.cleanup import CleanupRules, Expiry, expiry, why_expired
 from policies.job_steps import SYSTEM
-from store import artifacts, jobs, snapshots, system
+from store import artifacts, decisions, jobs, outbox, snapshots, system
 from store.engine import session
 from store.tables import JobRow, SnapshotRow
 from workers.pausing import rounds
@@ -128,7 +128,11 @@ class Sweeper:
         return 1
 
     def _forget(self, now: datetime) -> int:
-        return self._rows.write(system.forget_requests, now - self._rules.requests)
+        return (
+            self._rows.write(system.forget_requests, now - self._rules.requests)
+            + self._rows.write(decisions.forget, now - self._rules.decisions)
+            + self._rows.write(outbox.forget, now - self._rules.messages)
+        )
 
 
 def _complain(error: Exception) -> None:

@@ -24,13 +24,14 @@ from definitions.attempt import ArtifactRecord, AttemptRef, CheckpointRecord
 from definitions.object_keys import artifact_key, log_prefix, snapshot_key
 from definitions.states import Phase
 from policies.cleanup import CleanupRules
-from store import artifacts, checkpoints, clusters, events, idempotency, jobs, snapshots
+from store import artifacts, checkpoints, clusters, events, idempotency, jobs, outbox, snapshots
 from store.engine import reading, session
 from store.idempotency import Request
 from store.sealing import Keys
-from store.tables import IdempotencyRow, JobRow, SnapshotRow
+from store.tables import DecisionRow, IdempotencyRow, JobRow, OutboxRow, SnapshotRow
 from tests.arch.source import ROOT
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
+from tests.store.scheduling import POOL, count, place, waiting_job
 from tests.support.database import migrated
 from tests.support.polling import eventually_async
 from workers.purger import Purger
@@ -71,7 +72,7 @@ class World:
     def __post_init__(self) -> None:
         self.objects = Objects(self.objects_root)
         self.runtime = LocalRuntime(self.home, SqlSecrets(self.engine, Keys([b"k" * 32])), self.objects)
-        rules = CleanupRules(snapshots=7 * DAY, requests=DAY)
+        rules = CleanupRules(snapshots=7 * DAY, requests=DAY, decisions=3 * DAY, messages=5 * DAY)
         period = timedelta(milliseconds=20)
         self.sweeper = Sweeper(
             self.engine, self.runtime, self.objects, rules=rules, period=period, now=lambda: self.now
@@ -249,6 +250,21 @@ def test_answers_are_forgotten_after_a_day(world: World) -> None:
     assert world.sweep(DAY + timedelta(seconds=1)) == 1
     with reading(world.engine) as active:
         assert active.scalars(select(IdempotencyRow)).all() == []
+
+
+def test_decisions_and_delivered_messages_are_forgotten_after_their_time(world: World) -> None:
+    told, waiting = waiting_job(world.engine), waiting_job(world.engine, "other")
+    place(world.engine, told)
+    with session(world.engine) as active:
+        (message,) = outbox.waiting(active, f"pool/{POOL}", 10)
+        assert outbox.delivered(active, [message.key], NOW) == 1
+    place(world.engine, waiting)
+    assert world.sweep(3 * DAY) == 0
+    assert world.sweep(3 * DAY + timedelta(seconds=1)) == 2
+    assert count(world.engine, DecisionRow, OutboxRow) == [0, 2]
+    assert world.sweep(5 * DAY + timedelta(seconds=1)) == 1
+    with reading(world.engine) as active:
+        assert [left.target for left in outbox.waiting(active, f"pool/{POOL}", 10)] == [f"job/acme/{waiting.id}"]
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
