@@ -50,6 +50,6 @@ _refused(
 _refused(
     "PD-2126",
     "No such level",
-    "How close together a job's nodes are is said by the name of a level of a Topology that a NodePool uses.",
-    "Correct the name, or apply a Topology with that level and a NodePool that uses it.",
+    "How close together a job's nodes are is said by the name of a level of a Topology.",
+    "Correct the name, or apply a Topology with that level.",
 )

@@ -7,7 +7,7 @@ ticket_from(stored, spec)    the same, from documents as they are stored
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from definitions.documents import KINDS, AnyKind
 from definitions.errors import PerdureError
@@ -16,6 +16,7 @@ from definitions.places import Ticket
 from definitions.quantities import format_cpus, format_size
 from definitions.scheduling_types import spelled_gpus
 from definitions.spec_errors import did_you_mean
+from definitions.topology import Topology
 from policies.scheduling.asking import amounts_of, shape_of
 from policies.scheduling.documents import Scheduling, scheduling
 
@@ -28,7 +29,7 @@ def ticket_of(documents: Sequence[AnyKind], spec: JobSpec) -> Ticket | None:
     Raises PD-2120 for a field that only queues give a meaning where there are none, PD-2121 to PD-2126 for a queue,
     class or level that is not there or not for it, and for more than a limit of its queue or of one above it.
     """
-    return _ticket(scheduling(documents), spec)
+    return _ticket(_rules(documents), spec)
 
 
 def ticket_from(stored: Sequence[Mapping[str, Any]], spec: JobSpec) -> Ticket | None:
@@ -36,19 +37,32 @@ def ticket_from(stored: Sequence[Mapping[str, Any]], spec: JobSpec) -> Ticket | 
     return _ticket(_read(json.dumps(stored, sort_keys=True)), spec)
 
 
+class _Rules(NamedTuple):
+    """`levels`: of closeness, by the names that jobs use."""
+
+    scheduling: Scheduling
+    levels: tuple[str, ...]
+
+
 @lru_cache(KEPT)
-def _read(text: str) -> Scheduling:
+def _read(text: str) -> _Rules:
     documents = [KINDS[each["kind"]].model_validate(each) for each in json.loads(text)]
-    return scheduling([each for each in documents if isinstance(each, AnyKind)])
+    return _rules([each for each in documents if isinstance(each, AnyKind)])
 
 
-def _ticket(rules: Scheduling, spec: JobSpec) -> Ticket | None:
+def _rules(documents: Sequence[AnyKind]) -> _Rules:
+    levels = [level.name for each in documents if isinstance(each, Topology) for level in each.spec.levels]
+    return _Rules(scheduling(documents), tuple(dict.fromkeys(levels)))
+
+
+def _ticket(known: _Rules, spec: JobSpec) -> Ticket | None:
+    rules = known.scheduling
     if not rules.queues:
         _check_no_queue(spec)
         return None
     queue = _queue(rules, spec)
     priority_class = _class(rules, spec, queue)
-    _check_levels(rules, spec)
+    _check_levels(known.levels, spec)
     _check_limits(rules, spec, queue)
     return Ticket(queue=queue, priority=spec.priority, priority_class=priority_class)
 
@@ -100,12 +114,11 @@ def _class(rules: Scheduling, spec: JobSpec, queue: str) -> str | None:
     return name
 
 
-def _check_levels(rules: Scheduling, spec: JobSpec) -> None:
+def _check_levels(known: Sequence[str], spec: JobSpec) -> None:
     topology = spec.placement.topology
     if topology is None:
         return
-    known = list(dict.fromkeys(level for pool in rules.pools.values() for level in pool.levels))
-    there = f"there are: {', '.join(known)}" if known else "no pool has a topology"
+    there = f"there are: {', '.join(known)}" if known else "there is no Topology"
     for word, level in (("required", topology.required), ("preferred", topology.preferred)):
         if level is not None and level not in known:
             close = did_you_mean(level, known)

@@ -17,12 +17,13 @@ from temporalio.worker import Worker
 
 from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.schedules import ScheduleActivities, ScheduledJob, Tick, TickAt
+from definitions.places import Ticket
 from definitions.schedule import Schedule
 from definitions.schedule_record import StoredSchedule
 from definitions.states import Phase
 from definitions.submission import JobSubmission
 from policies.next_runs import next_runs
-from store import schedules
+from store import schedules, scheduling_documents
 from store.engine import reading, session
 from store.tables import JobRow
 from tests.policies.test_next_runs import schedule
@@ -342,3 +343,21 @@ def test_a_job_that_cannot_be_accepted_is_seen_as_failed_with_the_reason(engine:
     assert (row.phase, row.failure, row.live_name) == (Phase.FAILED, "dependency", None)
     assert "PD-3705" in row.reason
     assert row.start_acknowledged_at is not None
+
+
+def test_a_run_waits_in_the_queue_that_there_is_when_it_is_due(engine: Engine, tick: Tick) -> None:
+    """The schedule is older than the queue, and its next run waits all the same."""
+    store(engine, tick, schedule(cron=["@daily"]))
+    runs = SqlScheduleRuns(engine)
+    runs.submit(TickAt(tick=tick, nominal=datetime(2026, 11, 29, tzinfo=UTC)))
+    research = {
+        "apiVersion": "perdure/v1",
+        "kind": "Queue",
+        "metadata": {"name": "research"},
+        "spec": {"default": True},
+    }
+    with session(engine) as active:
+        scheduling_documents.put(active, "Queue", "research", research, "ada", datetime.now(UTC))
+    runs.submit(TickAt(tick=tick, nominal=datetime(2026, 11, 30, tzinfo=UTC)))
+    tickets = [JobSubmission.model_validate(row.submission).ticket for row in rows(engine)]
+    assert sorted(tickets, key=str) == sorted([None, Ticket(queue="research")], key=str)
