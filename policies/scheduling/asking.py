@@ -145,7 +145,7 @@ class Shapes:
     def _where(self, where: Mapping[str, Any]) -> Where:
         wanted = {**self._words.networks.get(where.get("network", ""), {}), **where.get("labels", {})}
         expressions = [Expression(key, Operator.IN, (value,)) for key, value in sorted(wanted.items())]
-        if avoid := where.get("avoid"):
+        if (avoid := where.get("avoid")) and not self._only(avoid):
             expressions.append(Expression(NODE_NAME, Operator.NOT_IN, tuple(avoid)))
         terms = [[Condition(key, how, tuple(values)) for key, how, values in term] for term in where.get("terms", ())]
         nodes = tuple(where.get("nodes", ()))
@@ -155,6 +155,10 @@ class Shapes:
             nodes = self._matching(terms, nodes)
         tolerates = tuple(Tolerated(*one) for one in where.get("tolerates", ()))
         return Where(tuple(expressions), tolerates, nodes)
+
+    def _only(self, nodes: Sequence[str]) -> bool:
+        """Whether the pool has no others: a machine that is all there is cannot be avoided."""
+        return bool(self._words.nodes) and set(nodes) >= set(self._words.nodes)
 
     def _matching(self, terms: Sequence[Sequence[Condition]], nodes: tuple[str, ...]) -> tuple[str, ...]:
         """Alternatives and comparisons of numbers, which a list of nodes says and no list of conditions does."""
