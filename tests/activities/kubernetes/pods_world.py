@@ -7,7 +7,7 @@ from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import job_labels, selector
 from definitions.attempt import AttemptRef
 from definitions.places import PlacedPod
-from deploy.testcluster.kwok import ready_nodes
+from deploy.testcluster.kwok import FAKE
 from tests.activities.kubernetes.world import KubernetesWorld
 from tests.activities.local.world import mentioning
 
@@ -17,7 +17,9 @@ class PodsWorld(KubernetesWorld):
 
     @property
     def places(self) -> tuple[PlacedPod, PlacedPod]:
-        names = sorted(ready_nodes(self.cluster.api))
+        """Nodes that nobody simulates: others may play some on the same cluster."""
+        nodes = [node["metadata"] for node in self.client.list(Kind.NODE)]
+        names = sorted(meta["name"] for meta in nodes if not FAKE.keys() & (meta.get("annotations") or {}).keys())
         return PlacedPod(node=names[0]), PlacedPod(node=names[1])
 
     def living(self, marker: str) -> list[int]:
