@@ -6,18 +6,24 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from api.access import Caller
+from api.capacity import sites_of
 from api.idempotency import Reply
 from api.prepare import Prepared, complete, job_from_data
+from api.scheduling_documents import stored
 from api.views import etag, job_view
 from definitions.api_base import View
 from definitions.api_jobs import Applied, ApplyOutcome
 from definitions.api_submit import Change, CloneJob, Diff, Plan
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.ids import new_id
 from definitions.principal import Action, ResourceKind
 from definitions.submission import JobSubmission
 from policies.document_diff import changes, merged
 from policies.job_figures import plan
+from policies.scheduling.asking import Asked, Shapes, Words, shape_of
+from policies.scheduling.documents import scheduling
+from policies.scheduling.fitting import cannot_hold
 from store import intake, jobs, snapshots
 from store.tables import JobRow
 
@@ -49,13 +55,13 @@ def accepted(caller: Caller, row: JobRow, view: View | None = None) -> Reply:
 
 
 def planned(caller: Caller, session: Session, job: Prepared) -> Plan:
-    """What accepting the job would do."""
+    """What accepting the job would do. A job that is to wait is held against the nodes of today."""
     digest = job.job.spec.workdir.snapshot
     stored = snapshots.get(session, caller.tenant, job.project, digest) if digest else None
     return plan(
         job.job,
         job.document,
-        job.warnings,
+        (*job.warnings, *_in_vain(caller, session, job)),
         job.place,
         job.submission.ticket,
         template=f"{job.template[0]}@{job.template[1]}" if job.template else None,
@@ -98,6 +104,17 @@ def cloned(caller: Caller, session: Session, row: JobRow, body: CloneJob) -> Rep
     caller.require(Action.CREATE, ResourceKind.JOB, project=job.metadata.project)
     submission = JobSubmission.model_validate(row.submission)
     return accepted(caller, accept(caller, session, complete(caller, session, job, submission), cloned_from=row.id))
+
+
+def _in_vain(caller: Caller, session: Session, job: Prepared) -> list[str]:
+    """A warning when the job would wait for nodes that are not there."""
+    ticket, spec = job.submission.ticket, job.job.spec
+    if ticket is None:
+        return []
+    documents = scheduling(stored(session))
+    request = Shapes(Words(models=documents.models)).request(Asked("", ticket.queue, shape_of(spec)))
+    said = cannot_hold(spec.cluster or LOCAL_CLUSTER, sites_of(caller, session, documents), request)
+    return [] if said is None else [f"{said}; it would wait until there are such nodes"]
 
 
 def _newest(caller: Caller, session: Session, job: Prepared) -> JobRow | None:

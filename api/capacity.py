@@ -43,15 +43,19 @@ class Picture:
 def picture(caller: Caller, session: Session) -> Picture:
     """Read everything that there is to count."""
     documents = scheduling(stored(session))
-    views = [NodeView.model_validate(view) for view in pool_amounts.nodes(session)]
-    sites = [*_local(caller, documents), *(_site(view, documents.models) for view in views)]
     return Picture(
         documents,
-        sorted(sites, key=_key),
+        sites_of(caller, session, documents),
         pool_amounts.gangs(session),
         pool_amounts.loose_jobs(session),
         Shapes(Words(models=documents.models)),
     )
+
+
+def sites_of(caller: Caller, session: Session, documents: Scheduling) -> list[Site]:
+    """Nodes of all pools, by pool and name."""
+    views = [NodeView.model_validate(view) for view in pool_amounts.nodes(session)]
+    return sorted([*_local(caller, documents), *(_site(view, documents.models) for view in views)], key=_key)
 
 
 def capacity_page(found: Picture, pool: str | None, limit: int, after: str | None) -> CapacityPage:

@@ -13,12 +13,11 @@ from definitions.documents import KINDS, AnyKind
 from definitions.errors import PerdureError
 from definitions.job import JobSpec
 from definitions.places import Ticket
-from definitions.quantities import format_cpus, format_size
-from definitions.scheduling_types import spelled_gpus
 from definitions.spec_errors import did_you_mean
 from definitions.topology import Topology
 from policies.scheduling.asking import amounts_of, shape_of
 from policies.scheduling.documents import Scheduling, scheduling
+from policies.scheduling.sentences import amount as amount_of
 
 KEPT = 8  # sets of documents that are remembered as read; they seldom change
 
@@ -149,20 +148,11 @@ def _beyond(rules: Scheduling, queue: str, asked: Mapping[str, int]) -> Iterator
                 continue
             above = "" if name == queue else f", which is above {queue},"
             detail = (
-                f"the job asks for {_spelled(resource, amount)}, and queue {name}{above} may use at most "
-                f"{_spelled(resource, quota.limit)}"
+                f"the job asks for {amount_of(resource, amount)}, and queue {name}{above} may use at most "
+                f"{amount_of(resource, quota.limit)}"
             )
             data = {"queue": name, "resource": resource, "limit": quota.limit, "asked": amount}
             yield PerdureError("PD-2125", detail, where=_where(resource), data=data)
-
-
-def _spelled(resource: str, amount: int) -> str:
-    if resource == "cpu":
-        return f"{format_cpus(amount)} CPUs"
-    if resource == "memory":
-        return f"{format_size(amount)} of memory"
-    model = resource.removeprefix("gpu").removeprefix("/")
-    return f"{spelled_gpus(amount)} {f'{model} ' if model else ''}GPUs"
 
 
 def _where(resource: str) -> str:

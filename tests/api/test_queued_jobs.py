@@ -47,14 +47,26 @@ async def test_a_plan_names_the_queue_and_writes_nothing(sqlite_world: World) ->
     assert (await sqlite_world.get("/v1/jobs"))["items"] == []
 
 
+async def test_a_plan_warns_when_no_node_of_today_could_hold_the_job(sqlite_world: World) -> None:
+    pool = scheduling_document("NodePool", "training", simulated={"count": 2, "cpus": 4, "memory": "8Gi"})
+    await apply(sqlite_world, *QUEUES[1:], queue_document("all"), pool)
+    for cpus, nodes, says in ((4, 2, None), (5, 1, "it needs 5 processors"), (4, 3, "2 of its 3 nodes at once")):
+        body = {"document": document(resources={"cpus": cpus}, queue="research", nodes=nodes)}
+        warned = [
+            line for line in (await sqlite_world.post("/v1/jobs?dryRun=true", body, 200))["warnings"] if "today" in line
+        ]
+        assert len(warned) == (0 if says is None else 1)
+        assert says is None or says in warned[0]
+
+
 @pytest.mark.parametrize("path", ["/v1/jobs", "/v1/jobs:apply", "/v1/jobs?dryRun=true", "/v1/jobs:validate"])
 async def test_more_than_a_limit_above_is_refused_on_every_way_in(world: World, path: str) -> None:
     await apply(world, *QUEUES)
     body = {"document": document(resources={"cpus": 6}, queue="research")}
     refused = await world.post(path, body, 422)
     assert (refused["code"], refused["where"], refused["exitCode"]) == ("PD-2125", "spec.resources.cpus", 5)
-    assert "6 CPUs" in refused["detail"]
-    assert "queue all, which is above research, may use at most 5 CPUs" in refused["detail"]
+    assert "6 processors" in refused["detail"]
+    assert "queue all, which is above research, may use at most 5 processors" in refused["detail"]
 
 
 @pytest.mark.parametrize(

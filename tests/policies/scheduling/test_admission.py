@@ -123,14 +123,14 @@ def test_where_no_queue_is_the_default_one_must_be_named() -> None:
 @pytest.mark.parametrize(
     ("given", "detail"),
     [
-        ({"resources": {"cpus": 6}}, "the job asks for 6 CPUs, and queue research may use at most 5 CPUs"),
+        ({"resources": {"cpus": 6}}, "the job asks for 6 processors, and queue research may use at most 5 processors"),
         (
             {"resources": {"cpus": 9}, "nodes": 2, "queue": "production"},
-            "the job asks for 18 CPUs, and queue all, which is above production, may use at most 16 CPUs",
+            "the job asks for 18 processors, and queue all, which is above production, may use at most 16 processors",
         ),
         (
             {"resources": {"gpus": 5, "gpuType": "H100"}},
-            "the job asks for 5 H100 GPUs, and queue research may use at most 4 H100 GPUs",
+            "the job asks for 5 GPUs of H100, and queue research may use at most 4 GPUs of H100",
         ),
         (
             {"resources": {"gpus": 9}, "queue": "production"},
