@@ -162,6 +162,19 @@ def test_a_gate_that_cannot_be_opened_is_told_of_and_tried_again(world: Simulate
         assert refused.runtime.observe(launch.ref).note == ""
 
 
+def test_pods_behind_their_gates_are_collected_like_any_others(world: SimulatedWorld) -> None:
+    (first, _) = nodes_of(world)
+    world.stop()
+    with running(RefusedWorld(world.cluster, world.space, world.objects, world.place)) as refused:
+        assert isinstance(refused.client, Refusing)
+        refused.client.says_no = True
+        launch = placed(refused, first, first)
+        refused.runtime.launch(launch)
+        eventually(lambda: len(pods(refused, launch)) == 2, 30, "its pods")
+        assert refused.runtime.collect(launch).observation.ended
+        eventually(lambda: not refused.objects_of(launch.ref), 30, "nothing of the attempt is left")
+
+
 def test_simulated_nodes_of_a_pool_are_none_that_pods_can_run_on(world: SimulatedWorld) -> None:
     pod = PlacedPod(node="sim-1", simulated=True)
     launch = world.launch_of(placement=Placement(pool="north", decision=5, pods=(pod,)))
