@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from perdure.cli.output import Column, Shape
+from perdure.cli.queueing_shapes import held_lines, waiting_lines
 from perdure.cli.shapes import ago_now
 
 
@@ -20,6 +21,8 @@ def _lines(why: Any) -> list[tuple[str, str]]:
         ("since", ago_now(why.since)),
         ("attempt", str(why.attempt) if why.attempt else ""),
         ("seen", ", ".join(part for part in evidence if part)),
+        *(waiting_lines(why.waiting) if why.waiting else []),
+        *(held_lines(why.places) if why.places else []),
         ("places", "\n".join(_place(each) for each in why.ranks or [])),
         ("mind", "\n".join(why.warnings or [])),
         ("last lines", "\n".join(why.last_lines)),

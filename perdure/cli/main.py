@@ -23,6 +23,7 @@ from perdure.cli.commands import (
     misc,
     nodes,
     operate,
+    queueing,
     run_job,
     schedules,
     scheduling_documents,
@@ -65,7 +66,9 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, scheduling_documents, clusters, nodes, imports, simulate, doctor, misc):
+for part in (templates, secrets, schedules, scheduling_documents, queueing, clusters, nodes):
+    part.register(app)
+for part in (imports, simulate, doctor, misc):
     part.register(app)
 
 

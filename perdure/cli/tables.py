@@ -32,6 +32,16 @@ def rows(items: Sequence[Any], shape: Shape) -> None:
     sys.stdout.flush()
 
 
+def screen(items: Sequence[Any], shape: Shape, nobody: str) -> None:
+    """The table in place of all that stands on the terminal."""
+    console = terminal.console()
+    console.clear()
+    if items:
+        console.print(_table(items, shape, console.width))
+    else:
+        console.print(nobody)
+
+
 def row(item: Any, shape: Shape) -> None:
     """One line of a table, separated by tabs."""
     from rich.text import Text

@@ -17,7 +17,9 @@ from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import (
+    Capacity,
     Clusters,
+    Decisions,
     Flavors,
     Jobs,
     NodePools,
@@ -32,6 +34,7 @@ from perdure.client.groups import (
     System,
     Templates,
     Topologies,
+    Waiting,
 )
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -68,6 +71,9 @@ class AsyncClient:
         self.nodes: Nodes[AsyncClient] = Nodes(self)
         self.scheduling_documents: SchedulingDocuments[AsyncClient] = SchedulingDocuments(self)
         self.queues: Queues[AsyncClient] = Queues(self)
+        self.queue: Waiting[AsyncClient] = Waiting(self)
+        self.capacity: Capacity[AsyncClient] = Capacity(self)
+        self.decisions: Decisions[AsyncClient] = Decisions(self)
         self.flavors: Flavors[AsyncClient] = Flavors(self)
         self.priority_classes: PriorityClasses[AsyncClient] = PriorityClasses(self)
         self.topologies: Topologies[AsyncClient] = Topologies(self)

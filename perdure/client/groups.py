@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.client.call import paged
-from perdure.client.operations import catalog, clusters, history, jobs, scheduling, system
+from perdure.client.operations import catalog, clusters, history, jobs, queueing, scheduling, system
 from perdure.client.verbs import C, Group, Iterate, OwnIterate, OwnVerb, Thing, Verb
 
 
@@ -131,6 +131,30 @@ class Queues(Group[C]):
     get = Verb(scheduling.queues.get)
     put = Verb(scheduling.queues.put)
     delete = Verb(scheduling.queues.delete)
+    usage = Verb(queueing.usage)
+    each_usage = Iterate(paged(queueing.usage))
+
+
+class Waiting(Group[C]):
+    """Jobs that wait for places."""
+
+    list = Verb(queueing.waiting)
+    each = Iterate(paged(queueing.waiting))
+
+
+class Capacity(Group[C]):
+    """What nodes have, and what jobs hold and want of it."""
+
+    list = Verb(queueing.capacity)
+    each = Iterate(paged(queueing.capacity))
+
+
+class Decisions(Group[C]):
+    """What the scheduler decided."""
+
+    list = Verb(queueing.list_decisions)
+    each = Iterate(paged(queueing.list_decisions))
+    get = Verb(queueing.get_decision)
 
 
 class Flavors(Group[C]):

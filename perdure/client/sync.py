@@ -17,7 +17,9 @@ from perdure.client.call import Call, Items, Reply, next_page
 from perdure.client.documents import Document
 from perdure.client.exchange import TRIES, Target, exchange
 from perdure.client.groups import (
+    Capacity,
     Clusters,
+    Decisions,
     Flavors,
     Jobs,
     NodePools,
@@ -32,6 +34,7 @@ from perdure.client.groups import (
     System,
     Templates,
     Topologies,
+    Waiting,
 )
 from perdure.client.script import Effect, Ended, Lost, Pause, Request, Script, Send, Work, advance
 from perdure.client.sse import Following
@@ -74,6 +77,9 @@ class Client:
         self.nodes: Nodes[Client] = Nodes(self)
         self.scheduling_documents: SchedulingDocuments[Client] = SchedulingDocuments(self)
         self.queues: Queues[Client] = Queues(self)
+        self.queue: Waiting[Client] = Waiting(self)
+        self.capacity: Capacity[Client] = Capacity(self)
+        self.decisions: Decisions[Client] = Decisions(self)
         self.flavors: Flavors[Client] = Flavors(self)
         self.priority_classes: PriorityClasses[Client] = PriorityClasses(self)
         self.topologies: Topologies[Client] = Topologies(self)

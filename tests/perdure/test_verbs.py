@@ -14,7 +14,9 @@ from perdure.cli.main import app
 from perdure.client import _models as models
 from perdure.client.call import Call
 from perdure.client.groups import (
+    Capacity,
     Clusters,
+    Decisions,
     Flavors,
     Jobs,
     NodePools,
@@ -29,6 +31,7 @@ from perdure.client.groups import (
     System,
     Templates,
     Topologies,
+    Waiting,
 )
 from perdure.client.verbs import Iterate, OwnIterate, OwnVerb, Verb
 
@@ -44,6 +47,9 @@ GROUPS = {
     "nodes": Nodes,
     "scheduling_documents": SchedulingDocuments,
     "queues": Queues,
+    "queue": Waiting,
+    "capacity": Capacity,
+    "decisions": Decisions,
     "flavors": Flavors,
     "priority_classes": PriorityClasses,
     "topologies": Topologies,
@@ -123,6 +129,11 @@ TABLE: dict[str, tuple[str, str]] = {
     "nodes.cordon": ("nodes.cordon", "nodes cordon"),
     "nodes.uncordon": ("nodes.uncordon", "nodes uncordon"),
     "nodes.drain": ("nodes.drain", "nodes drain"),
+    "queue.list": ("queue.list", "queue"),
+    "queues.usage": ("queues.usage", "queues usage"),
+    "capacity.list": ("capacity.list", "capacity"),
+    "decisions.list": ("decisions.list", "decisions list"),
+    "decisions.get": ("decisions.get", "decisions show"),
     "schedulingDocuments.apply": ("scheduling_documents.apply", "apply"),
     "schedulingDocuments.diff": ("scheduling_documents.diff", "diff"),
     **{f"{api}.list": (f"{client}.list", f"{noun} list") for api, (client, noun) in SCHEDULING.items()},
@@ -137,6 +148,7 @@ ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan,
     *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
     *(f"{client}.each" for client, _ in SCHEDULING.values()),
+    *("queue.each", "capacity.each", "decisions.each", "queues.each_usage"),
 }
 ONLY_COMMANDS = {
     "jobs exec",

@@ -11,6 +11,7 @@ import typer
 
 from perdure.cli import completion, session
 from perdure.cli import options as given
+from perdure.cli.commands.queueing import register_usage
 from perdure.cli.output import Out
 from perdure.cli.verb import command, group
 
@@ -74,6 +75,8 @@ def register(app: typer.Typer) -> None:
     for noun in NOUNS:
         called = f"perdure {noun.word}"
         verbs = group(app, noun.word, noun.text, f"{called} list")
+        if noun.word == "queues":
+            register_usage(verbs)
         command(verbs, "list", f"{called} list", shows="SchedulingDocument")(_list(noun))
         command(verbs, "show", f"{called} show {noun.example}", shows="SchedulingDocument")(_show(noun))
         command(verbs, "delete", f"{called} delete {noun.example} -y")(_delete(noun))
