@@ -8,8 +8,24 @@ from definitions.progress import ProgressPoint
 from definitions.states import FailureClass, Phase
 from store import clusters
 from store.engine import session
-from tests.api.world import cluster_document, document, schedule_document, template_document
+from tests.api.world import (
+    cluster_document,
+    document,
+    queue_document,
+    schedule_document,
+    scheduling_document,
+    template_document,
+)
 from tests.perdure.live import Live
+
+# None names another, so that each can be deleted.
+OF_SCHEDULER = (
+    queue_document(),
+    scheduling_document("ResourceFlavor", "h100", gpuType="H100"),
+    scheduling_document("PriorityClass", "urgent", value=1000),
+    scheduling_document("Topology", "hall-2", levels=[{"name": "rack", "nodeLabel": "example.org/rack"}]),
+    scheduling_document("NodePool", "training", nodeSelector={"pool": "training"}),
+)
 
 
 def fill(live: Live) -> str:
@@ -36,6 +52,12 @@ def fill(live: Live) -> str:
     world.change(job, failure=FailureClass.USER_ERROR, attempt=1)
     world.end(job, Phase.FAILED, "rank 0 ended with 3 (user-error); not retried")
     return job
+
+
+def add_scheduling(live: Live) -> None:
+    """One document of each kind of the scheduler. Jobs that are submitted from now on must name the queue."""
+    with live.client() as client:
+        client.scheduling_documents.apply(OF_SCHEDULER)
 
 
 def add_cluster(live: Live) -> str:

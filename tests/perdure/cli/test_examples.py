@@ -17,7 +17,7 @@ import yaml
 from definitions.states import Phase
 from perdure.cli.main import app
 from tests.api.world import cluster_document, schedule_document, template_document
-from tests.perdure.cli.filling import add_cluster, fill
+from tests.perdure.cli.filling import add_cluster, add_scheduling, fill
 from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 
@@ -39,6 +39,7 @@ SERVING = ("perdure serve",)  # tests/perdure/local/test_serve.py
 VISITING = ("perdure jobs exec", "perdure jobs port-forward")  # tests/integration/test_sessions.py
 WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/integration has one
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
+SCHEDULING = {"queues", "flavors", "priority-classes", "topologies", "pools"}
 PHASES = {  # of the job that is asked for something; else it has ended
     **dict.fromkeys(("cancel", "suspend", "extend", "reprioritise", "checkpoint"), Phase.RUNNING),
     "resume": Phase.SUSPENDED,
@@ -101,6 +102,8 @@ def prepare(live: Live, example: str) -> None:
     _, noun, verb, *_ = [*example.split(), ""]
     phase = PHASES.get(verb, Phase.SUCCEEDED) if noun == "jobs" else Phase.SUCCEEDED
     live.world.change(job, phase=phase, failure=None)
+    if noun in SCHEDULING:
+        add_scheduling(live)
     if CREATING in example:
         with live.client() as client:
             client.secrets.delete("hub-token")
