@@ -5,6 +5,7 @@ processes. Buckets of times are counted there too.
 """
 
 from collections.abc import Iterable, Iterator
+from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
@@ -12,7 +13,7 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine
 
-from store import figures
+from store import figures, pools, queue_figures
 from store.engine import reading
 
 CONTENT_TYPE = CONTENT_TYPE_LATEST
@@ -43,10 +44,14 @@ class RequestMetrics:
             self._submits.labels("accepted" if status == 201 else "refused" if status >= 400 else "nothing new").inc()
 
 
-def scrape(registry: CollectorRegistry, engine: Engine, tenant: str) -> bytes:
-    """This process's numbers, then the tenant's from the store. No tenant sees another one's."""
+def scrape(registry: CollectorRegistry, engine: Engine, tenant: str, now: datetime) -> bytes:
+    """This process's numbers, then the tenant's from the store. No tenant sees another one's.
+
+    Of the scheduler everybody sees how often each pool was decided for, and of waiting jobs the tenant's own.
+    """
     jobs = CollectorRegistry(auto_describe=False)
     jobs.register(_Jobs(engine, tenant))
+    jobs.register(_Waiting(engine, tenant, now))
     return generate_latest(registry) + generate_latest(jobs)
 
 
@@ -92,3 +97,41 @@ class _Jobs(Collector):
             counts = [*row.cumulative, row.count]
             family.add_metric((self._tenant, row.project), list(zip(bounds, counts, strict=True)), row.seconds)
         return family
+
+
+class _Waiting(Collector):
+    """Jobs that wait for places, and what was decided about them."""
+
+    def __init__(self, engine: Engine, tenant: str, now: datetime) -> None:
+        self._engine = engine
+        self._tenant = tenant
+        self._now = now
+
+    def describe(self) -> Iterable[Metric]:
+        return ()
+
+    def collect(self) -> Iterator[Metric]:
+        with reading(self._engine) as session:
+            waiting = queue_figures.waiting(session, self._tenant)
+            decided = [(row.name, row.decision, row.decided_at) for row in pools.every(session)]
+        labels = ("tenant", "pool", "queue")
+        count = GaugeMetricFamily("perdure_queue_waiting", "Jobs that wait for places.", labels=labels)
+        oldest = GaugeMetricFamily(
+            "perdure_queue_oldest_wait_seconds", "How long the first of them has been waiting.", labels=labels
+        )
+        for queue in waiting:
+            key = (self._tenant, queue.pool, queue.queue)
+            count.add_metric(key, queue.count)
+            oldest.add_metric(key, max(0.0, (self._now - queue.oldest).total_seconds()))
+        yield from (count, oldest, *self._decided(decided))
+
+    def _decided(self, pools: list[tuple[str, int, datetime | None]]) -> Iterator[Metric]:
+        made = CounterMetricFamily("perdure_scheduler_decisions", "Decisions that changed something.", labels=("pool",))
+        last = GaugeMetricFamily(
+            "perdure_scheduler_last_decision_timestamp_seconds", "When the last one was made.", labels=("pool",)
+        )
+        for name, number, at in pools:
+            made.add_metric((name,), number)
+            if at is not None:
+                last.add_metric((name,), at.timestamp())
+        yield from (made, last)

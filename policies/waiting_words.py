@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
+from definitions.quantities import format_size
 from policies.scheduling.model import WHOLE, Cause, Refusal
 from policies.scheduling.sentences import amount
 
@@ -29,8 +30,8 @@ def unit_of(resource: str) -> tuple[str, int]:
 
 def shortage_words(refusal: Refusal) -> str:
     """The numbers of a refusal in a few words."""
-    needed, free = amount(refusal.resource, refusal.needed), amount(refusal.resource, refusal.free)
-    of = "" if refusal.bound is None else f" of {amount(refusal.resource, refusal.bound)}"
+    needed, free = amount(refusal.resource, refusal.needed), _bare(refusal.resource, refusal.free)
+    of = "" if refusal.bound is None else f" of {_bare(refusal.resource, refusal.bound)}"
     return f"needs {needed}, {free}{of} free{f' in {refusal.at}' if refusal.at else ''}"
 
 
@@ -63,6 +64,11 @@ def would_help(refusal: Refusal) -> list[str]:
             return ["Nothing more: its places are being freed."]
         case Cause.RESERVATION:
             return [f"The beginning of reservation {refusal.at}, or the end of a job that uses it."]
+
+
+def _bare(resource: str, value: int) -> str:
+    """An amount whose unit was said before."""
+    return format_size(value) if resource == "memory" else f"{value / unit_of(resource)[1]:g}"
 
 
 def _below_limit(refusal: Refusal) -> list[str]:

@@ -104,5 +104,7 @@ def openapi(deps: Anybody, request: Request) -> Any:
 @router.get("/metrics", name="system.metrics", response_class=PlainTextResponse)
 async def metrics(caller: Reader, request: Request) -> Any:
     """Numbers in Prometheus' text form."""
-    own = await run_in_threadpool(scrape, request.app.state.registry, caller.deps.engine, caller.tenant)
+    own = await run_in_threadpool(
+        scrape, request.app.state.registry, caller.deps.engine, caller.tenant, caller.deps.now()
+    )
     return Response(own + (await caller.deps.worker_metrics()).encode(), headers={"Content-Type": CONTENT_TYPE})

@@ -52,12 +52,11 @@ def waiting_lines(each: Any) -> list[tuple[str, str]]:
     lacks = each.shortage
     decided = f"decision {each.decision} of pool {each.pool}" if each.decision else "not decided yet"
     ever = {True: "yes", False: "no, not with these queues and nodes", None: ""}[each.can_ever]
-    table = [] if lacks is None else _needs(lacks)
     return [
         ("queue", f"{each.queue}, position {each.position}" if each.position else each.queue),
         ("asks for", asks(each)),
         ("waits since", ago_now(each.since)),
-        *table,
+        ("lacks", "" if lacks is None else _needs(lacks)),
         ("closest", each.domain),
         ("starts", f"{local(each.start_at)}, {start(each)}" if each.start_at else "no start is known yet"),
         ("can ever run", ever),
@@ -81,12 +80,12 @@ def _ask(ask: Any) -> str:
     return f"{count(ask.count, 'node', 'nodes')}{f' x {each}' if each else ''}"
 
 
-def _needs(lacks: Any) -> list[tuple[str, str]]:
-    limit = "" if lacks.limit is None else f", {amount(lacks.limit, lacks.unit)} in all"
+def _needs(lacks: Any) -> str:
+    """The numbers of what is lacking, one below the other."""
     unit = "" if lacks.unit == "bytes" else f" {lacks.unit}"
-    where = f" at {lacks.at}" if lacks.at else ""
-    numbers = f"{amount(lacks.needed, lacks.unit)} needed, {amount(lacks.free, lacks.unit)} free{limit}{unit}{where}"
-    return [("lacks", f"{lacks.resource}: {numbers}")]
+    numbers = (("needs", lacks.needed), ("free", lacks.free), ("limit", lacks.limit))
+    lines = [f"{name:<7}{amount(value, lacks.unit)}{unit}" for name, value in numbers if value is not None]
+    return "\n".join([f"{lacks.resource}{f' at {lacks.at}' if lacks.at else ''}", *lines])
 
 
 def _place(each: Any) -> str:

@@ -61,7 +61,7 @@ async def test_who_waits_is_listed_in_order_with_what_it_lacks_and_when_it_start
     assert (ask["count"], ask["gpus"], ask["gpuType"]) == (3, 8, "H100")
     assert first["shortage"] == {
         "resource": "gpu", "unit": "GPUs", "needed": 24, "free": 16, "limit": 32, "at": "",
-        "words": "needs 24 GPUs, 16 GPUs of 32 GPUs free",
+        "words": "needs 24 GPUs, 16 of 32 free",
     }  # fmt: skip
     assert first["reason"] == "needs 24 GPUs, and 16 of 32 are free on nodes that it may be on"
     assert (aware(first["since"]), aware(first["startAt"])) == (now - timedelta(minutes=30), now + timedelta(hours=1))
@@ -357,6 +357,23 @@ async def test_a_start_that_came_to_nothing_is_marked(sqlite_world: World) -> No
     assert done.dropped == {jobs["tuned"]}
     seen = await world.get(f"/v1/decisions/local/{done.decision}")
     assert (seen["placed"], seen["gangsPlaced"][0]["dropped"]) == (0, True)
+
+
+async def test_numbers_tell_how_many_wait_how_long_and_how_often_was_decided(world: World) -> None:
+    await furnished(world)
+    decided = world.clock.now() - timedelta(minutes=10)
+    lines = set((await world.ask("GET", "/metrics")).text.splitlines())
+    assert lines >= {
+        'perdure_queue_waiting{pool="local",queue="research",tenant="acme"} 2.0',
+        'perdure_queue_oldest_wait_seconds{pool="local",queue="research",tenant="acme"} 1800.0',
+        'perdure_scheduler_decisions_total{pool="local"} 2.0',
+    }
+    (last,) = [line for line in lines if line.startswith("perdure_scheduler_last_decision_timestamp_seconds{")]
+    assert float(last.split()[-1]) == decided.timestamp()
+    assert not any("production" in line for line in lines)
+    rival = (await world.ask("GET", "/metrics", key=world.key("rival"))).text
+    assert 'perdure_queue_waiting{pool="local",queue="production",tenant="rival"} 1.0' in rival
+    assert "research" not in rival
 
 
 def test_the_api_needs_no_array_library() -> None:

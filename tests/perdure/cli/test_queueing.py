@@ -68,7 +68,7 @@ def test_the_queue_tells_where_jobs_stand_what_is_lacking_and_when_they_start(cl
     found = dict(zip(heading, first, strict=True))
     assert (found["POSITION"], found["JOB"], found["QUEUE"]) == ("1", "tuned", "research")
     assert found["ASKS"] == "3 nodes x 8 H100"
-    assert found["LACKS"] == "needs 24 GPUs, 16 GPUs of 32 GPUs free"
+    assert found["LACKS"] == "needs 24 GPUs, 16 of 32 free"
     assert re.fullmatch(r"in 59m\d+s \(promise\)|in 1h \(promise\)", found["STARTS"])
     assert found["AGE"].startswith("30m")
     assert [second[heading.index(name)] for name in ("JOB", "LACKS", "REASON")] == ["(not yours)", "evicting", ""]
@@ -95,7 +95,8 @@ def test_why_names_the_lack_the_start_and_the_decision_of_a_job_that_waits(cli: 
     for words in (
         "Queued: needs 24 GPUs, and 16 of 32 are free on nodes that it may be on",
         "research, position 1",
-        "gpu: 24 needed, 16 free, 32 in all GPUs",
+        "needs  24 GPUs",
+        "limit  32 GPUs",
         "(promise)",
         "8 GPUs more, free on nodes that it may be on.",
         "decision 2 of pool local",
