@@ -12,6 +12,8 @@ from temporalio.client import Client
 
 from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
+from activities.adapters.local.machine import machine
+from activities.adapters.pools import SqlPools
 from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
@@ -21,8 +23,10 @@ from store.migrate import check_engine
 from store.sealing import load_keys
 from workers import registry
 from workers.job_ender import OperatorEnder
+from workers.job_teller import TemporalJobs
 from workers.objects import open_objects
 from workers.operator import TemporalJobOperator
+from workers.pool_waker import PoolWaker
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.run_watcher import RunWatcher
@@ -50,10 +54,12 @@ class Parts:
         """What this process serves."""
         ender = OperatorEnder(TemporalJobOperator(client, REQUEST_WITHIN))
         control = registry.control(self.journal, SqlScheduleRuns(self.engine), ender)
+        pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
+        scheduler = registry.scheduler(pools, TemporalJobs(client, asyncio.get_running_loop()))
         if not self.settings.local_jobs:
-            return (control,)
+            return (control, scheduler)
         here = registry.local_cluster(self.runtime, self.journal)
-        return (control, here, registry.sessions(LOCAL_CLUSTER, self.runtime))
+        return (control, scheduler, here, registry.sessions(LOCAL_CLUSTER, self.runtime))
 
     def loops(self, client: Client) -> Sequence[Loop]:
         """What runs beside the workers, each until its event is set."""
@@ -68,7 +74,8 @@ class Parts:
         watcher = RunWatcher(self.engine, self.runtime, self.journal)
         sweeper = Sweeper(self.engine, self.runtime, self.objects, period=self.settings.sweep)
         schedules = ScheduleSync(self.engine, TemporalSchedules(client, CONTROL))
-        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run)
+        waker = PoolWaker(self.engine, client, task_queue=CONTROL)
+        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run)
 
 
 @contextmanager

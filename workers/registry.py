@@ -14,6 +14,8 @@ from activities.clusters import ClusterCalls, NodeActivities
 from activities.job import JournalActivities, RuntimeActivities
 from activities.ports import ClusterInspector, ClusterOperator, Journal, Runtime
 from activities.schedules import JobEnder, ScheduleActivities, ScheduleRuns
+from activities.scheduling import SchedulerActivities
+from activities.scheduling_facts import JobSignals, Pools
 from activities.sessions import SessionActivities
 from definitions.cluster import LOCAL_CLUSTER, cluster_queue, session_queue
 from workers.settings import Settings
@@ -22,9 +24,11 @@ from workflows.cluster_call import ClusterCallWorkflow
 from workflows.job import JobWorkflow
 from workflows.node import NodeWorkflow
 from workflows.schedule_tick import ScheduleTickWorkflow
+from workflows.scheduler import SchedulerWorkflow
 from workflows.session import SessionWorkflow
 
 CONTROL = "control"
+SCHEDULER = "scheduler"
 MOST_SESSIONS = 64  # of one worker at once
 AFTER_A_KILL = timedelta(seconds=2)  # how long tasks wait for a worker that was killed, before any other gets them
 POLLERS = PollerBehaviorAutoscaling(minimum=1, initial=2, maximum=8)
@@ -45,7 +49,14 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
     schedules = ScheduleActivities(runs, ender)
     return Queue(
         CONTROL,
-        workflows=(JobWorkflow, ScheduleTickWorkflow, ClusterCallWorkflow, NodeWorkflow, SessionWorkflow),
+        workflows=(
+            JobWorkflow,
+            ScheduleTickWorkflow,
+            ClusterCallWorkflow,
+            NodeWorkflow,
+            SessionWorkflow,
+            SchedulerWorkflow,
+        ),
         activities=(
             JournalActivities(journal).record,
             schedules.submit_run,
@@ -53,6 +64,11 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
             schedules.end_run,
         ),
     )
+
+
+def scheduler(pools: Pools, jobs: JobSignals) -> Queue:
+    """The queue of decisions for pools: one at a time, in a thread that keeps what it knows of them."""
+    return Queue(SCHEDULER, activities=(SchedulerActivities(pools, jobs).decide,), slots=1)
 
 
 def local_cluster(runtime: Runtime, journal: Journal) -> Queue:

@@ -57,6 +57,18 @@ def record() -> ActivityConfig:
     )
 
 
+def decide(queue: str) -> ActivityConfig:
+    """One decision of a scheduler. The first one of a process may wait for its loops to be compiled, which takes
+    minutes. Attempts unbounded on purpose: a pool is decided for as soon as what is away is back."""
+    return ActivityConfig(
+        task_queue=queue,
+        start_to_close_timeout=timedelta(minutes=15),
+        schedule_to_close_timeout=LONG_ENOUGH,
+        heartbeat_timeout=timedelta(seconds=10),
+        retry_policy=STEADY,
+    )
+
+
 def question(queue: str) -> ActivityConfig:
     """Somebody waits for the answer: a worker takes the question within seconds, or the asker is told that none is
     there. Twice at most: the first try may have gone to a worker that was being replaced."""
