@@ -216,6 +216,30 @@ def test_a_gang_of_another_pool_is_none_of_its_business(engine: Engine) -> None:
     assert (seen(engine, job).state, seen(engine, job).cause, used(engine)) == ("waiting", None, {})
 
 
+def test_jobs_that_are_cancelled_while_they_get_places_keep_none(engine: Engine) -> None:
+    """Whichever comes first for each of them; and neither waits for the other for ever."""
+    jobs = [waiting_job(engine, f"job-{number}") for number in range(20)]
+    starts = tuple(given(seen(engine, job), amounts={"gpu": 1}) for job in jobs)
+    gate = threading.Barrier(3)
+
+    def start() -> int:
+        gate.wait(30)
+        made = decide(engine, verdict(given=starts))
+        return len(made.given) + len(made.dropped)
+
+    def cancel(some: list[JobRow]) -> None:
+        gate.wait(30)
+        for job in some:
+            cancelled(engine, job)
+
+    with ThreadPoolExecutor(3) as threads:
+        cancels = [threads.submit(cancel, some) for some in (jobs[:10], jobs[:9:-1])]
+        assert threads.submit(start).result(60) == 20
+        for done in cancels:
+            done.result(60)
+    assert (count(engine, GangRow), used(engine)) == ([0], {})
+
+
 def test_a_start_beyond_a_limit_is_dropped_and_the_next_that_fits_is_not(engine: Engine) -> None:
     jobs = [waiting_job(engine, f"job-{number}") for number in range(3)]
     starts = tuple(
