@@ -17,16 +17,20 @@ SOFT = TaintEffect.PREFER_NO_SCHEDULE.value
 
 
 def nodes_of(pool: str, views: Mapping[str, Sequence[Document]], scheduling: Scheduling) -> tuple[Node, ...]:
-    """Nodes of a pool by name. Simulated ones take the place of this machine, where any are described."""
+    """Nodes of a pool by name. Simulated ones take the place of this machine, where any are described.
+
+    A node that no NodePool selects, though some select nodes, takes nothing new; what runs there is still counted.
+    """
     if pool == LOCAL_CLUSTER and scheduling.nodes:
         return tuple(sorted(map(_named, scheduling.nodes), key=lambda node: node.name))
-    return tuple(sorted((_node(view, scheduling) for view in views.get(pool, ())), key=lambda node: node.name))
+    return tuple(sorted((_node(view, pool, scheduling) for view in views.get(pool, ())), key=lambda node: node.name))
 
 
 def capacity_of(views: Mapping[str, Sequence[Document]], scheduling: Scheduling) -> dict[str, int]:
-    """What the nodes of all pools have together."""
+    """What the nodes of all pools have together, without those that jobs are not placed on."""
+    served = {pool: [view for view in views[pool] if _serves(view, pool, scheduling)] for pool in views}
     pools = {LOCAL_CLUSTER, *views}
-    return capacity(node for pool in sorted(pools) for node in nodes_of(pool, views, scheduling))
+    return capacity(node for pool in sorted(pools) for node in nodes_of(pool, served, scheduling))
 
 
 def levels_of(nodes: Iterable[Node], scheduling: Scheduling, usual: Mapping[str, str]) -> dict[str, str]:
@@ -62,7 +66,11 @@ def _named(node: Node) -> Node:
     )
 
 
-def _node(view: Mapping[str, Any], scheduling: Scheduling) -> Node:
+def _serves(view: Mapping[str, Any], pool: str, scheduling: Scheduling) -> bool:
+    return scheduling.serves(pool, view.get("labels", {}))
+
+
+def _node(view: Mapping[str, Any], pool: str, scheduling: Scheduling) -> Node:
     gpus, word = view.get("gpus", 0), view.get("gpu_type", "")
     slices = slices_of(view.get("allocatable", {}))
     model = scheduling.models.get(word, word) if gpus or slices else ""
@@ -78,5 +86,5 @@ def _node(view: Mapping[str, Any], scheduling: Scheduling) -> Node:
         slices=slices,
         labels={**view.get("labels", {}), NODE_NAME: view["name"]},
         taints=tuple(Taint(taint["key"], taint.get("value", ""), taint["effect"]) for taint in lasting),
-        open=view["ready"] and view["schedulable"] and len(hard) == len(lasting),
+        open=view["ready"] and view["schedulable"] and len(hard) == len(lasting) and _serves(view, pool, scheduling),
     )

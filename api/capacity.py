@@ -53,9 +53,10 @@ def picture(caller: Caller, session: Session) -> Picture:
 
 
 def sites_of(caller: Caller, session: Session, documents: Scheduling) -> list[Site]:
-    """Nodes of all pools, by pool and name."""
+    """Nodes of all pools that jobs are placed on, by pool and name."""
     views = [NodeView.model_validate(view) for view in pool_amounts.nodes(session)]
-    return sorted([*_local(caller, documents), *(_site(view, documents.models) for view in views)], key=_key)
+    served = [view for view in views if documents.serves(view.cluster, view.labels)]
+    return sorted([*_local(caller, documents), *(_site(view, documents.models) for view in served)], key=_key)
 
 
 def capacity_page(found: Picture, pool: str | None, limit: int, after: str | None) -> CapacityPage:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.documents import AnyKind
 from definitions.job_resources import TaintEffect
 from definitions.node_pool import NodePool, SimulatedNodes
@@ -74,10 +75,11 @@ class Pool:
         if self.nodes:
             names = {node.name for node in self.nodes}
             return tuple(node for node in nodes if node.simulated and node.name in names)
-        return tuple(node for node in nodes if self._selects(node))
+        return tuple(node for node in nodes if self.selects(node.labels))
 
-    def _selects(self, node: Node) -> bool:
-        return all(node.labels.get(key) == value for key, value in self.selector.items())
+    def selects(self, labels: Mapping[str, str]) -> bool:
+        """Whether a real node with these labels belongs to it."""
+        return not self.nodes and all(labels.get(key) == value for key, value in self.selector.items())
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +108,12 @@ class Scheduling:
     def nodes(self) -> tuple[Node, ...]:
         """Simulated nodes of all pools."""
         return tuple(node for pool in self.pools.values() for node in pool.nodes)
+
+    def serves(self, cluster: str, labels: Mapping[str, str]) -> bool:
+        """Whether jobs are placed on a real node of a cluster: on any, as long as no pool selects nodes by labels, and
+        then on those that one selects. This machine needs no pool."""
+        pools = [pool for pool in self.pools.values() if not pool.nodes]
+        return cluster == LOCAL_CLUSTER or not pools or any(pool.selects(labels) for pool in pools)
 
     def path(self, queue: str) -> tuple[str, ...]:
         """A queue and all above it, from below."""
