@@ -19,7 +19,7 @@ from policies.waiting_words import can_ever, refusal_of, shortage_words, unit_of
 from store import decisions, jobs
 from store.tables import GangRow
 
-JOB = re.compile(rf"\bjob ([{ALPHABET}]{{26}})\b")
+JOB = re.compile(rf"(?:\bjob )?\b(0[{ALPHABET}]{{25}})\b")
 ANOTHER = "another job"
 LEAVING = "leaving"
 MILLIS = 1000

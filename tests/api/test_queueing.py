@@ -335,7 +335,12 @@ async def test_decisions_tell_what_they_were_made_from_and_what_they_said(sqlite
         ("tuned", 1, "no-room"), (None, 2, "evicting"),
     ]  # fmt: skip
     (gone,) = second["gangsDisplaced"]
-    assert (gone["name"], gone["leavesFor"], gone["reason"], gone["lost"]) == ("runs", None, "another job needs it", 60)
+    assert (gone["name"], gone["leavesFor"], gone["reason"], gone["lost"]) == (
+        "runs",
+        None,
+        "another job has priority 90, above 50",
+        60,
+    )
     assert (await world.get("/v1/decisions?pool=north"))["items"] == []
     await world.expect(404, "GET", "/v1/decisions/local/3")
     theirs = await world.get("/v1/decisions/local/2", key=world.key("rival"))

@@ -87,9 +87,8 @@ def given(engine: Engine, job: str, pods: tuple[PlacedPod, ...]) -> Given:
 
 def told(engine: Engine, job: str, beneficiary: str) -> Told:
     row = gang(engine, job)
-    return Told(
-        job, row.version, row.attempt, beneficiary, f"job {beneficiary} gets its places: it is of lower priority"
-    )
+    reason = f"job {beneficiary} gets its places: {beneficiary} has priority 90, above 50"
+    return Told(job, row.version, row.attempt, beneficiary, reason)
 
 
 def waits(engine: Engine, job: str, position: int, refusal: Mapping[str, Any], reason: str, **planned: Any) -> Waits:
@@ -148,7 +147,7 @@ def _second(engine: Engine, jobs: Mapping[str, str], now: datetime) -> Verdict:
     gone = {
         "victim": jobs["runs"],
         "beneficiary": jobs["theirs"],
-        "reason": f"job {jobs['theirs']} needs it",
+        "reason": f"{jobs['theirs']} has priority 90, above 50",
         "lost": 60,
     }
     counts = {"nodes": 4, "running": 1, "waiting": 2, "promised": 2}

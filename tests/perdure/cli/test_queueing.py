@@ -1,7 +1,10 @@
 """Who waits and why, what there is, what queues use, and what was decided, as the command line shows it."""
 
 import json
+import os
+import pty
 import re
+import select
 import signal
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -134,7 +137,7 @@ def test_a_decision_tells_what_it_said_and_keeps_others_names(cli: Cli, full: Fi
     told = cli.ok("decisions", "show", "local", "2")
     assert "1 tuned: needs 24 GPUs" in told
     assert "2 (not yours): evicting" in told
-    assert "runs: another job needs it" in told
+    assert "runs: another job has priority 90, above 50" in told
     assert full["theirs"] not in told
     assert "runs: 2 places, 16 GPUs of queue research: lab-0000, lab-0001" in cli.ok("decisions", "show", "local", "1")
     assert cli("decisions", "show", "local", "9").code == 3
@@ -144,6 +147,21 @@ def test_a_terminal_gets_a_table_that_fits_it(live: Live, full: Filled) -> None:
     shown = on_terminal(live, "queue", env={"COLUMNS": "100", "NO_COLOR": "1"}).out
     assert "tuned" in shown
     assert all(len(line) <= 100 for line in shown.splitlines())
+
+
+def test_watching_on_a_terminal_draws_the_table_in_place_of_all_else(live: Live, full: Filled) -> None:
+    parent, child = pty.openpty()
+    environment = {"TERM": "xterm", "NO_COLOR": "1"}
+    process = started(live, "queue", "--watch", env=environment, stdin=child, stdout=child, stderr=child)
+    seen = b""
+    while b"tuned" not in seen:
+        assert select.select([parent], [], [], 30)[0], seen
+        seen += os.read(parent, 65536)
+    assert b"\x1b[2J" in seen
+    process.send_signal(signal.SIGINT)
+    assert process.wait(30) == 130
+    os.close(child)
+    os.close(parent)
 
 
 def test_watching_tells_each_change_as_a_line_of_json(live: Live, full: Filled) -> None:
