@@ -53,7 +53,7 @@ CATALOG = (
     Fault(
         "suspend-without-a-checkpoint",
         "policies/job_steps.py",
-        "checkpoint_first=suspend,",
+        "checkpoint_first=state.stop_requested is not Verb.CANCEL,",
         "checkpoint_first=False,",
         "tests/policies/test_lifecycle.py::test_suspend_asks_for_a_checkpoint_and_resume_goes_on_from_it_without_using_a_retry",
     ),
@@ -133,5 +133,34 @@ CATALOG = (
         "    if request.request_id in state.handled:\n        return stay(state)",
         "    if request.request_id in ():\n        return stay(state)",
         "tests/policies/test_lifecycle.py::test_a_repeated_request_changes_nothing",
+    ),
+    Fault(
+        "places-of-an-asking-that-was-taken-back-start-the-job",
+        "policies/job_queueing.py",
+        "or fact.asked_at not in (None, state.queued_at):",
+        "or fact.asked_at is state.job:",
+        "tests/policies/test_job_queueing.py",
+    ),
+    Fault(
+        "a-displaced-job-is-suspended-for-good",
+        "policies/job_queueing.py",
+        'return _wait(state, now, f"displaced: {state.displaced}; it will go on {step}", SYSTEM)',
+        "return move(state, Phase.SUSPENDED, state.displaced, now, RecordCommand())",
+        "tests/policies/test_job_queueing.py",
+    ),
+    Fault(
+        "places-are-given-back-before-the-pods-are-gone",
+        "activities/adapters/journal.py",
+        "gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)",
+        "phase = Phase.BACKING_OFF if state.displaced else state.phase\n"
+        "    gangs.follow(session, job, phase, state.attempt, ask, state.queued_at)",
+        "tests/activities/test_journal_gangs.py",
+    ),
+    Fault(
+        "a-limit-of-a-queue-above-is-not-looked-at",
+        "policies/scheduling/admission.py",
+        "for name in rules.path(queue):",
+        "for name in rules.path(queue)[:1]:",
+        "tests/policies/scheduling/test_admission.py",
     ),
 )
