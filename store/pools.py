@@ -8,7 +8,7 @@ from sqlalchemy.orm import Session
 
 from store import settling
 from store.errors import Fenced
-from store.tables_scheduling import PoolChangeRow, PoolRow, QueuePastRow
+from store.tables_scheduling import PoolChangeRow, PoolRow, QueuePastRow, SchedulingDocumentRow
 from store.upsert import insert_missing
 from store.verdicts import Committed, Verdict
 
@@ -18,7 +18,9 @@ def take(session: Session, pool: str) -> int:
 
     Commit it before reading what to decide from, so that who held the token before can write nothing any more then.
     """
-    insert_missing(session, PoolRow, [{"name": pool, "token": 0, "decision": 0, "decided_at": None}], ("name",))
+    if insert_missing(session, PoolRow, [{"name": pool, "token": 0, "decision": 0, "decided_at": None}], ("name",)):
+        # Who is changing documents has not seen this pool, so there will be no news of that: wait for the change.
+        session.execute(select(SchedulingDocumentRow.kind).limit(1).with_for_update(read=True))
     row = _locked(session, pool)
     assert row is not None
     row.token += 1

@@ -8,13 +8,14 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
+from sqlalchemy.exc import OperationalError
 from sqlalchemy.orm import Session
 
 from definitions.errors import PerdureError
 from definitions.places import Displaced, Placed, Placement
 from definitions.states import Phase
-from store import decisions, gangs, outbox, pools, queue_use
+from store import decisions, gangs, outbox, pools, queue_use, scheduling_documents
 from store.engine import reading, session, transaction
 from store.errors import Fenced
 from store.tables_jobs import JobRow
@@ -316,6 +317,20 @@ def test_news_for_all_goes_to_every_pool_that_is_there(engine: Engine) -> None:
         assert [(row.kind, row.job) for row in pools.changes(active, "north")] == [("documents", None)]
         assert [row.name for row in pools.every(active)] == [POOL, "north"]
     assert sorted(news(engine)) == [POOL, "north"]
+
+
+def test_a_pool_is_not_made_between_a_change_of_documents_and_its_news(postgres_engine: Engine) -> None:
+    """It would read the old documents and hear nothing of the new ones. On SQLite writers take turns anyway."""
+    with session(postgres_engine) as changing:
+        scheduling_documents.lock(changing)
+        scheduling_documents.put(changing, "Queue", "all", {"kind": "Queue"}, "ada", NOW)
+        with session(postgres_engine) as active:
+            active.execute(text("SET LOCAL lock_timeout = '50ms'"))
+            with pytest.raises(OperationalError, match="lock timeout"):
+                pools.take(active, POOL)
+    with session(postgres_engine) as active:
+        assert pools.take(active, POOL) == 1
+        assert scheduling_documents.every(active) == [{"kind": "Queue"}]
 
 
 def test_no_news_is_lost_that_comes_while_other_news_is_settled(engine: Engine) -> None:
