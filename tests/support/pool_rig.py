@@ -1,6 +1,6 @@
 """A pool on a real database with the real decision activity, a clock that is set by hand, and jobs that only have rows.
 
-Jobs move as the journal moves them: their gang follows in the same transaction. What would reach their workflows is kept.
+Jobs move as the journal moves them: their gang follows in the same transaction. What workflows would hear is kept.
 """
 
 from collections.abc import Mapping, Sequence
@@ -104,7 +104,14 @@ class Rig:
         return transaction(self.engine, lambda session: jobs.insert(session, new))
 
     def wait(
-        self, name: str, gpus: int = 8, *, queue: str = "research", priority: int = 0, of: str | None = None, **spec: Any
+        self,
+        name: str,
+        gpus: int = 8,
+        *,
+        queue: str = "research",
+        priority: int = 0,
+        of: str | None = None,
+        **spec: Any,
     ) -> str:
         """A job that waits in a queue. `of`: its priority class."""
         job = self.job(name, resources={"gpus": gpus, "cpus": 1, "gpuType": "H100"}, **spec)
@@ -136,6 +143,10 @@ class Rig:
         found = self.gang(job)
         assert found is not None, f"{job} has no gang"
         return found
+
+    def phase(self, job: str) -> Phase:
+        with reading(self.engine) as session:
+            return session.get_one(JobRow, job).phase
 
     def states(self) -> dict[str, str]:
         with reading(self.engine) as session:
