@@ -4,7 +4,7 @@ What is true of jobs is counted in the store at each scrape, so it is right afte
 processes. Buckets of times are counted there too.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, Counter, Histogram
@@ -13,6 +13,8 @@ from prometheus_client.exposition import CONTENT_TYPE_LATEST, generate_latest
 from prometheus_client.registry import Collector
 from sqlalchemy import Engine
 
+from api.queue_times import classes_with_a_longest_wait, latest_since
+from policies.scheduling.documents import Priority
 from store import figures, pools, queue_figures
 from store.engine import reading
 
@@ -114,6 +116,8 @@ class _Waiting(Collector):
         with reading(self._engine) as session:
             waiting = queue_figures.waiting(session, self._tenant)
             decided = [(row.name, row.decision, row.decided_at) for row in pools.every(session)]
+            classes = classes_with_a_longest_wait(session)
+            late = queue_figures.overdue(session, self._tenant, latest_since(classes, self._now))
         labels = ("tenant", "pool", "queue")
         count = GaugeMetricFamily("perdure_queue_waiting", "Jobs that wait for places.", labels=labels)
         oldest = GaugeMetricFamily(
@@ -123,7 +127,16 @@ class _Waiting(Collector):
             key = (self._tenant, queue.pool, queue.queue)
             count.add_metric(key, queue.count)
             oldest.add_metric(key, max(0.0, (self._now - queue.oldest).total_seconds()))
-        yield from (count, oldest, *self._decided(decided))
+        yield from (count, oldest, self._missed(late, classes), *self._decided(decided))
+
+    def _missed(self, late: list[queue_figures.Overdue], classes: Mapping[str, Priority]) -> Metric:
+        labels = ("tenant", "pool", "queue", "priority_class", "alert")
+        text = "Waiting jobs that have waited longer than the longest queue time of their class."
+        family = GaugeMetricFamily("perdure_queue_time_missed", text, labels=labels)
+        for row in late:
+            alert = "true" if classes[row.priority_class].alert else "false"
+            family.add_metric((self._tenant, row.pool, row.queue, row.priority_class, alert), row.count)
+        return family
 
     def _decided(self, pools: list[tuple[str, int, datetime | None]]) -> Iterator[Metric]:
         made = CounterMetricFamily("perdure_scheduler_decisions", "Decisions that changed something.", labels=("pool",))

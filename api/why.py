@@ -4,6 +4,7 @@ from sqlalchemy.orm import Session
 
 from api.access import Caller
 from api.clusters import warnings_of
+from api.queue_times import with_overdue
 from api.queueing import held_places, why_queued
 from api.scheduling_documents import stored
 from definitions.api_jobs import RankPlace, Why
@@ -60,7 +61,9 @@ def _queued(caller: Caller, session: Session, job: JobRow) -> tuple[WhyQueued | 
         return None, None
     if gang.state != gangs.WAITING:
         return None, held_places(caller, session, gang)
-    return why_queued(caller, session, gang, scheduling(stored(session)).models), None
+    rules = scheduling(stored(session))
+    why = why_queued(caller, session, gang, rules.models)
+    return with_overdue(why, rules.priorities, caller.deps.now()), None
 
 
 def _places(attempt: AttemptRow) -> list[RankPlace]:

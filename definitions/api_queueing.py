@@ -66,6 +66,9 @@ class WaitingJob(JobInQueue):
     nodes: Annotated[int, doc("Nodes in all.", 4)] = 0
     gpus: Annotated[float, doc("GPUs in all.", 32)] = 0
     since: Annotated[datetime, doc("Since when it waits.", TIME)]
+    overdue: Annotated[
+        int, doc("By how many seconds it has waited longer than the longest queue time of its class.", 1200)
+    ] = 0
     cause: Annotated[
         str | None, doc("Why it does not start, in a word; null before the first decision.", "no-room")
     ] = None

@@ -9,6 +9,7 @@ from api.capacity import capacity_page, picture, usage_page
 from api.decisions import decision_view, whole_decision
 from api.negotiate import Accept, one
 from api.parameters import Cursor, Limit
+from api.queue_times import with_overdue
 from api.queueing import waiting_jobs
 from api.scheduling_documents import find, stored
 from definitions.api_queueing import (
@@ -43,10 +44,11 @@ def queue(caller: Lister, queue: OfQueue = None, limit: Limit = None, cursor: Cu
     with caller.reading() as session:
         if queue is not None:
             find(caller, session, "Queue", queue)
-        models = scheduling(stored(session)).models
+        rules = scheduling(stored(session))
         page = gangs.page(session, None, queue=queue, state=WAITING, limit=size, after=cursor)
-        items = waiting_jobs(caller, session, page.items, models)
-    return WaitingPage(items=items, next=page.next)
+        items = waiting_jobs(caller, session, page.items, rules.models)
+    now = caller.deps.now()
+    return WaitingPage(items=[with_overdue(each, rules.priorities, now) for each in items], next=page.next)
 
 
 @router.get("/v1/queue-usage", name="queues.usage", response_model=QueueUsePage, tags=["queues"])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from perdure.cli.humane import count, lasting, size
@@ -55,7 +55,7 @@ def waiting_lines(each: Any) -> list[tuple[str, str]]:
     return [
         ("queue", f"{each.queue}, position {each.position}" if each.position else each.queue),
         ("asks for", asks(each)),
-        ("waits since", ago_now(each.since)),
+        ("waits since", f"{ago_now(each.since)}{_too_long(each)}"),
         ("lacks", "" if lacks is None else _needs(lacks)),
         ("closest", each.domain),
         ("starts", f"{local(each.start_at)}, {start(each)}" if each.start_at else "no start is known yet"),
@@ -91,6 +91,12 @@ def _needs(lacks: Any) -> str:
 def _place(each: Any) -> str:
     devices = f": GPU {', '.join(map(str, each.devices))}" if each.devices else ""
     return f"rank {each.rank}: {each.node}{devices}{' (simulated)' if each.simulated else ''}"
+
+
+def _too_long(each: Any) -> str:
+    """By how much it has waited longer than its class says."""
+    by = lasting(timedelta(seconds=each.overdue))
+    return f", {by} longer than class {each.priority_class} allows" if each.overdue else ""
 
 
 def _lacks(each: Any) -> str:

@@ -1446,6 +1446,8 @@ class WaitingJob(Model):
     """GPUs in all."""
     since: AwareDatetime
     """Since when it waits."""
+    overdue: int = 0
+    """By how many seconds it has waited longer than the longest queue time of its class."""
     cause: str | None = None
     """Why it does not start, in a word; null before the first decision."""
     reason: str = ""
@@ -1500,6 +1502,8 @@ class WhyQueued(Model):
     """GPUs in all."""
     since: AwareDatetime
     """Since when it waits."""
+    overdue: int = 0
+    """By how many seconds it has waited longer than the longest queue time of its class."""
     cause: str | None = None
     """Why it does not start, in a word; null before the first decision."""
     reason: str = ""

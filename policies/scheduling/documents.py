@@ -2,6 +2,7 @@
 
 faults(documents)     what is wrong between documents that are each right by themselves; for documents.parse(together=)
 scheduling(documents) all of them converted; documents of other kinds are passed over
+priority_of(document) a class of priority alone
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +23,7 @@ from policies.scheduling.document_checks import faults
 from policies.scheduling.model import Node, QueueRules, Reclaim, Stop, Taint, Within
 from policies.scheduling.queue_tree import parents_first, quotas_of
 
-__all__ = ["Pool", "Priority", "Reserved", "Scheduling", "faults", "scheduling"]
+__all__ = ["Pool", "Priority", "Reserved", "Scheduling", "faults", "priority_of", "scheduling"]
 
 SECOND = timedelta(seconds=1)
 WITHIN = {
@@ -138,10 +139,25 @@ def scheduling(documents: Sequence[AnyKind]) -> Scheduling:
         default_queue=next((each.metadata.name for each in queues if each.spec.default), None),
         models=dict(_words(flavors.values())),
         gpu_memory={each.spec.gpu_type: each.spec.gpu_memory for each in flavors.values() if each.spec.gpu_memory},
-        priorities={each.metadata.name: _priority(each) for each in classes},
+        priorities={each.metadata.name: priority_of(each) for each in classes},
         default_priority=next((each.metadata.name for each in classes if each.spec.default), None),
         pools={each.metadata.name: _pool(each, topologies, flavors) for each in pools},
         reservations=tuple(Reserved(each.metadata.name, each.spec, _model(each, flavors)) for each in kept),
+    )
+
+
+def priority_of(document: PriorityClass) -> Priority:
+    """A class by itself, in the scheduler's words."""
+    spec = document.spec
+    longest = spec.longest_queue_time
+    return Priority(
+        name=document.metadata.name,
+        value=spec.value,
+        preemptible=spec.preemptible,
+        displaces=spec.displaces_promises,
+        usable_by=frozenset(spec.usable_by),
+        longest_wait=None if longest is None else longest // SECOND,
+        alert=spec.alert_when_missed,
     )
 
 
@@ -168,20 +184,6 @@ def _words(flavors: Iterable[ResourceFlavor]) -> Iterator[tuple[str, str]]:
     for flavor in flavors:
         for word in (flavor.spec.gpu_type, *flavor.spec.also_known_as):
             yield word, flavor.spec.gpu_type
-
-
-def _priority(document: PriorityClass) -> Priority:
-    spec = document.spec
-    longest = spec.longest_queue_time
-    return Priority(
-        name=document.metadata.name,
-        value=spec.value,
-        preemptible=spec.preemptible,
-        displaces=spec.displaces_promises,
-        usable_by=frozenset(spec.usable_by),
-        longest_wait=None if longest is None else longest // SECOND,
-        alert=spec.alert_when_missed,
-    )
 
 
 def _pool(document: NodePool, topologies: Mapping[str, Topology], flavors: Mapping[str, ResourceFlavor]) -> Pool:
