@@ -18,6 +18,7 @@ from store.tables_scheduling import DecisionRow, GangRow, PoolChangeRow, PoolRow
 from store.upsert import changed, chunks, insert_or_replace, run_each
 from store.verdicts import Committed, Given, Told, Verdict, Waits
 
+ANOTHER = "another job"
 GANGS = cast(Table, GangRow.__table__)
 Gang = Row[Any]  # what `_locked` selects
 
@@ -128,7 +129,10 @@ def _tell(
         placement = Placement(pool=pool.name, decision=pool.decision, pods=start.pods)
         asked = gangs[start.job].asked_at
         facts.append((start.job, Placed(attempt=start.attempt, at=now, asked_at=asked, placement=placement)))
-    facts += [(stop.job, Displaced(attempt=stop.attempt, at=now, reason=stop.reason)) for stop in told]
+    tenants = _tenants(session, [stop.leaves_for for stop in told if stop.leaves_for is not None])
+    for stop in told:
+        reason = _heard(stop, gangs[stop.job].tenant, tenants)
+        facts.append((stop.job, Displaced(attempt=stop.attempt, at=now, reason=reason)))
     messages = [
         outbox.message(
             f"{fact.kind}/{job}/{fact.attempt}/{pool.decision}",
@@ -140,6 +144,22 @@ def _tell(
         for job, fact in facts
     ]
     outbox.add_all(session, messages)
+
+
+def _tenants(session: Session, jobs: Sequence[str]) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for some in chunks(sorted(set(jobs))):
+        rows = session.execute(select(GangRow.job, GangRow.tenant).where(GangRow.job.in_(some)))
+        found |= {job: tenant for job, tenant in rows}
+    return found
+
+
+def _heard(stop: Told, tenant: str, tenants: dict[str, str]) -> str:
+    """The reason in the words that the job keeps among its events. One of another tenant is not named to it."""
+    other = stop.leaves_for
+    if other is None or tenants.get(other) == tenant:
+        return stop.reason
+    return stop.reason.replace(f"job {other}", ANOTHER).replace(other, ANOTHER)
 
 
 def _keep(session: Session, pool: PoolRow, verdict: Verdict, dropped: frozenset[str], now: datetime) -> None:

@@ -147,7 +147,9 @@ def test_a_gang_that_is_told_to_leave_keeps_its_places_until_its_job_has_gone(en
     assert row.pods is not None
     assert used(engine)["all"] == {"gpu": 4}
     body = messages(engine)[-1].body
-    assert Displaced.model_validate(body) == Displaced(attempt=1, at=NOW, reason="another needs it")
+    assert Displaced.model_validate(body) == Displaced(
+        attempt=1, at=NOW, reason="another job needs it"
+    )  # it is no job of its tenant
     again = decide(engine, verdict(told=(told(row),)))
     assert again.dropped == {job.id}
     assert len(messages(engine)) == 2
