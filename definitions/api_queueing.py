@@ -90,7 +90,7 @@ class WhyQueued(WaitingJob):
     domain: Annotated[str, doc("The domain of the topology that comes closest.", "hall-2-rack-3")] = ""
     can_ever: Annotated[
         bool | None,
-        doc("Whether it could start were all others gone, with these queues and nodes; null: not decided yet.", True),
+        doc("Whether it could start were all others gone, with these queues and nodes; null: not known.", True),
     ] = None
     would_help: Annotated[
         list[str],

@@ -35,11 +35,20 @@ def shortage_words(refusal: Refusal) -> str:
     return f"needs {needed}, {free}{of} free{f' in {refusal.at}' if refusal.at else ''}"
 
 
-def can_ever(refusal: Refusal) -> bool:
-    """Whether it could start if all others ended, with the queues and nodes of that decision."""
-    if refusal.cause is Cause.NEVER:
-        return False
-    return not (refusal.cause is Cause.LIMIT and refusal.bound is not None and refusal.needed > refusal.bound)
+def can_ever(refusal: Refusal) -> bool | None:
+    """Whether it could start if all others ended, with the queues and nodes of that decision.
+
+    None: not known, since something came before its nodes were looked at.
+    """
+    match refusal.cause:
+        case Cause.NEVER:
+            return False
+        case Cause.LIMIT if refusal.bound is not None and refusal.needed > refusal.bound:
+            return False
+        case Cause.LIMIT | Cause.STOPPED | Cause.ORDER | Cause.RESERVATION:
+            return None
+        case _:
+            return True
 
 
 def would_help(refusal: Refusal) -> list[str]:
@@ -75,7 +84,7 @@ def _below_limit(refusal: Refusal) -> list[str]:
     if not refusal.resource:
         return [f"More room below the limits of queue {refusal.at}."]
     lacking = amount(refusal.resource, max(0, refusal.needed - refusal.free))
-    help_ = [] if not can_ever(refusal) else [f"Jobs of queue {refusal.at} and below that give {lacking} back."]
+    help_ = [] if can_ever(refusal) is False else [f"Jobs of queue {refusal.at} and below that give {lacking} back."]
     if refusal.bound is not None:
         raised = amount(refusal.resource, refusal.bound + max(0, refusal.needed - refusal.free))
         help_.append(

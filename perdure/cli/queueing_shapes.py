@@ -51,7 +51,7 @@ def waiting_lines(each: Any) -> list[tuple[str, str]]:
     """What is known of a job of one's own that waits."""
     lacks = each.shortage
     decided = f"decision {each.decision} of pool {each.pool}" if each.decision else "not decided yet"
-    ever = {True: "yes", False: "no, not with these queues and nodes", None: ""}[each.can_ever]
+    ever = {True: "yes", False: "no, not with these queues and nodes", None: "not known"}[each.can_ever]
     return [
         ("queue", f"{each.queue}, position {each.position}" if each.position else each.queue),
         ("asks for", asks(each)),
@@ -74,7 +74,7 @@ def held_lines(held: Any) -> list[tuple[str, str]]:
 
 def _ask(ask: Any) -> str:
     if ask.gpus:
-        each = f"{ask.gpus} {ask.gpu_type or 'GPU'}"
+        each = f"{ask.gpus} {ask.gpu_type}" if ask.gpu_type else count(ask.gpus, "GPU", "GPUs")
     else:
         each = " ".join(part for part in (f"{ask.cpus:g} CPU" if ask.cpus else "", size(ask.memory or None)) if part)
     return f"{count(ask.count, 'node', 'nodes')}{f' x {each}' if each else ''}"

@@ -136,10 +136,10 @@ def refused(cause: str, resource: str, *amounts: int, at: str = "") -> dict[str,
     return {"cause": cause, "resource": resource, "at": at, **named}
 
 
-REFUSALS: list[tuple[dict[str, Any], bool, str, str]] = [
-    ({"cause": "queue-stopped", "at": "all"}, True, "", "Start queue all, or the one above it, again"),
+REFUSALS: list[tuple[dict[str, Any], bool | None, str, str]] = [
+    ({"cause": "queue-stopped", "at": "all"}, None, "", "Start queue all, or the one above it, again"),
     (
-        refused("limit", "gpu/H100", 24 * GPU, 8 * GPU, 24 * GPU, at="research"), True, "",
+        refused("limit", "gpu/H100", 24 * GPU, 8 * GPU, 24 * GPU, at="research"), None, "",
         "For queue research to be allowed 40 GPUs of H100 instead of 24 GPUs of H100.",
     ),
     (
@@ -156,14 +156,14 @@ REFUSALS: list[tuple[dict[str, Any], bool, str, str]] = [
         "Room for 1 more of its nodes close together, as in rack-3.",
     ),
     ({"cause": "promised"}, True, "", "A shorter spec.timeout"),
-    ({"cause": "behind", "at": "research"}, True, "", "order: bestEffort"),
+    ({"cause": "behind", "at": "research"}, None, "", "order: bestEffort"),
     ({"cause": "evicting"}, True, "", "its places are being freed"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("refusal", "ever", "domain", "words"), REFUSALS)
 async def test_what_would_help_and_whether_it_ever_can_follow_from_the_stored_refusal(
-    sqlite_world: World, refusal: dict[str, Any], ever: bool, domain: str, words: str
+    sqlite_world: World, refusal: dict[str, Any], ever: bool | None, domain: str, words: str
 ) -> None:
     world = sqlite_world
     jobs = await furnished(world)
