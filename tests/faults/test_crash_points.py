@@ -143,6 +143,19 @@ def visited(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     assert stack.until(job, seconds=120)["phase"] == "Cancelled"
 
 
+def queued(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """A job that waits for its place in a queue, gets it and gives it back. The queue is there for this scene alone."""
+    document = {"apiVersion": "perdure/v1", "kind": "Queue", "metadata": {"name": "line"}, "spec": {}}
+    applied = stack.ask("POST", "/scheduling-documents:apply", json={"documents": [document]})
+    assert applied.status_code == 200, applied.text
+    command = auditor.command(name, "--seconds", "0.5")
+    job = stack.submit({**QUICK, "nodes": 2, "queue": "line", "command": command}, name=name)
+    over = stack.until(job, seconds=120)
+    assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
+    assert auditor.finished(name, ranks=2)
+    assert stack.ask("DELETE", "/queues/line").status_code < 300
+
+
 SCENES: dict[str, Scene] = {
     "dial-back": visited,
     "open-session": visited,
@@ -169,6 +182,12 @@ SCENES: dict[str, Scene] = {
     "submit-run": scheduled,
     "check-run": scheduled,
     "end-run": replaced,
+    "wake-pool": queued,
+    "schedule-take": queued,
+    "schedule-read": queued,
+    "schedule-commit": queued,
+    "schedule-notify": queued,
+    "schedule-delivered": queued,
 }
 
 
