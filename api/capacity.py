@@ -21,9 +21,8 @@ from policies.scheduling.model import WHOLE, Request, Role
 from policies.waiting_words import unit_of
 from store import pool_amounts, queue_use
 from store.errors import BadCursor
-from store.gangs import WAITING
 from store.paging import cursor, read_cluster_and_node
-from store.pool_amounts import GangAmounts, LooseJob
+from store.pool_amounts import Holding, LooseJob, Waiting
 
 
 @dataclass(frozen=True)
@@ -32,7 +31,8 @@ class Picture:
 
     documents: Scheduling
     sites: list[Site]
-    gangs: list[GangAmounts]
+    waiting: list[Waiting]
+    holding: list[Holding]
     loose: list[LooseJob]
     shapes: Shapes
 
@@ -46,7 +46,8 @@ def picture(caller: Caller, session: Session) -> Picture:
     return Picture(
         documents,
         sites_of(caller, session, documents),
-        pool_amounts.gangs(session),
+        pool_amounts.waiting(session),
+        pool_amounts.holding(session),
         pool_amounts.loose_jobs(session),
         Shapes(Words(models=documents.models)),
     )
@@ -63,8 +64,8 @@ def capacity_page(found: Picture, pool: str | None, limit: int, after: str | Non
     """Nodes by pool and name, and the GPUs of all of them. Raises BadCursor."""
     last = read_cluster_and_node(after) if after is not None else ("", "")
     uses = sites_in_use([site for site in found.sites if pool in (None, site.pool)], _all_held(found))
-    waiting = [gang for gang in found.gangs if gang.state == WAITING and pool in (None, gang.pool)]
-    wanted = [each for gang in waiting for each in _wanted(gang.pool, found.request(gang.shape))]
+    waiting = (alike for alike in found.waiting if pool in (None, alike.pool))
+    wanted = [each for alike in waiting for each in _wanted(alike, found.request(alike.shape))]
     rest = [use for use in uses if _key(use.site) > last]
     return CapacityPage(
         items=[_node_view(use) for use in rest[:limit]],
@@ -76,9 +77,9 @@ def capacity_page(found: Picture, pool: str | None, limit: int, after: str | Non
 def usage_page(session: Session, found: Picture, queue: str | None, limit: int, after: str | None) -> QueueUsePage:
     """What queues use, by resource: of all, or of one. Raises BadCursor."""
     waiting: dict[str, Counter[str]] = {}
-    for gang in found.gangs:
-        if gang.state == WAITING:
-            waiting.setdefault(gang.queue, Counter()).update(demand(found.request(gang.shape)))
+    for alike in found.waiting:
+        each = demand(found.request(alike.shape))
+        waiting.setdefault(alike.queue, Counter()).update({name: amount * alike.count for name, amount in each.items()})
     queues = found.documents.queues
     rows = queues_in_use(queues, queue_use.used(session), waiting, _capacity(found.sites))
     mine = [row for row in rows if queue in (None, row.queue)]
@@ -119,11 +120,10 @@ def _key(site: Site) -> tuple[str, str]:
 
 
 def _all_held(found: Picture) -> Iterator[Held]:
-    for gang in found.gangs:
-        if gang.pods:
-            roles = (role for role in found.request(gang.shape).roles for _ in range(role.count))
-            for pod, role in zip(gang.pods, roles, strict=False):
-                yield _held(gang.pool, pod["node"], role, tuple(pod.get("devices", ())))
+    for gang in found.holding:
+        roles = (role for role in found.request(gang.shape).roles for _ in range(role.count))
+        for pod, role in zip(gang.pods, roles, strict=False):
+            yield _held(gang.pool, pod["node"], role, tuple(pod.get("devices", ())))
     for job in found.loose:
         yield from _loose(job, found)
 
@@ -149,10 +149,13 @@ def _pod_amounts(role: Role) -> dict[str, int]:
     return demand(Request("", "", (replace(role, count=1),)))
 
 
-def _wanted(pool: str, request: Request) -> Iterator[Wanted]:
+def _wanted(alike: Waiting, request: Request) -> Iterator[Wanted]:
+    """What gangs that ask for the same want of GPUs. Each counts as one that waits, however many models it needs."""
+    by_models: Counter[tuple[str, ...]] = Counter()
     for role in request.roles:
-        if parts := _pod_amounts(role).get("gpu", 0):
-            yield Wanted(pool, role.shape.gpu_models, parts * role.count)
+        by_models[role.shape.gpu_models] += _pod_amounts(role).get("gpu", 0) * role.count
+    for models, parts in by_models.items():
+        yield Wanted(alike.pool, models, parts * alike.count, alike.count)
 
 
 def _capacity(sites: list[Site]) -> Counter[str]:

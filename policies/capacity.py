@@ -5,7 +5,7 @@ Units as in `policies.scheduling.model`: processors and parts of a GPU 1/1000, m
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from policies.scheduling.model import WHOLE
 
@@ -47,11 +47,12 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """GPUs that a gang waits for. `models`: that would do; none: any."""
+    """GPUs that gangs wait for. `models`: that would do; none: any. `parts`: of all of them together."""
 
     pool: str
     models: Models
     parts: int
+    gangs: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,16 +150,17 @@ def _use(site: Site, pods: Sequence[Held]) -> SiteUse:
 def _types(pool: str, uses: Sequence[SiteUse], wanted: Sequence[Wanted]) -> list[TypeUse]:
     mine = [use for use in uses if use.site.pool == pool and use.site.gpus]
     known = tuple(sorted({use.site.model for use in mine}))
-    asked = [(each.models or known, each.parts) for each in wanted if each.pool == pool and each.parts]
-    single = {(model,) for model in known} | {models for models, _ in asked if len(models) == 1}
-    several = {models for models, _ in asked if len(models) != 1} | ({known} if len(known) > 1 else set())
+    asked = [replace(each, models=each.models or known) for each in wanted if each.pool == pool and each.parts]
+    choices = {each.models for each in asked}
+    single = {(model,) for model in known} | {models for models in choices if len(models) == 1}
+    several = {models for models in choices if len(models) != 1} | ({known} if len(known) > 1 else set())
     order = [*sorted(single), *sorted(several, key=lambda models: (len(models), models))]
     return [_type(pool, models, mine, asked) for models in order]
 
 
-def _type(pool: str, models: Models, uses: Sequence[SiteUse], asked: Sequence[tuple[Models, int]]) -> TypeUse:
+def _type(pool: str, models: Models, uses: Sequence[SiteUse], asked: Sequence[Wanted]) -> TypeUse:
     mine = [use for use in uses if use.site.model in models]
-    only = [parts for allowed, parts in asked if set(allowed) <= set(models)]
+    only = [each for each in asked if set(each.models) <= set(models)]
     return TypeUse(
         pool=pool,
         models=models,
@@ -168,8 +170,8 @@ def _type(pool: str, models: Models, uses: Sequence[SiteUse], asked: Sequence[tu
         scraps=sum(_scraps(use) for use in mine),
         frees=tuple(use.free for use in mine if use.free),
         largest=max((use.site.gpus for use in mine), default=0),
-        gangs=len(only),
-        demand=sum(only),
+        gangs=sum(each.gangs for each in only),
+        demand=sum(each.parts for each in only),
     )
 
 

@@ -2,11 +2,12 @@
 
 from dataclasses import dataclass
 
-from sqlalchemy import and_, select
+from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
 from definitions.states import Phase
 from store.base import Document
+from store.gangs import WAITING
 from store.tables_clusters import NodeRow
 from store.tables_jobs import AttemptRow, JobRow
 from store.tables_scheduling import GangRow
@@ -15,12 +16,20 @@ WITH_PODS = tuple(phase for phase in Phase if phase.has_attempt)
 
 
 @dataclass(frozen=True, slots=True)
-class GangAmounts:
-    """A gang. `shape`: canonical JSON of what its pods ask for; `pods`: its places, where it has some."""
+class Waiting:
+    """Gangs that wait in one queue and ask for the same. `shape`: canonical JSON of what the pods of each ask for."""
 
     pool: str
     queue: str
-    state: str
+    shape: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Holding:
+    """A gang with places. `pods`: of PlacedPod."""
+
+    pool: str
     shape: str
     pods: tuple[Document, ...]
 
@@ -34,11 +43,18 @@ class LooseJob:
     nodes: tuple[str, ...]
 
 
-def gangs(session: Session) -> list[GangAmounts]:
-    """Every gang of every pool, in an order that tells nothing of them."""
-    query = select(GangRow.pool, GangRow.queue, GangRow.state, GangRow.shape, GangRow.pods)
-    found = session.execute(query.order_by(GangRow.pool, GangRow.queue, GangRow.shape))
-    return [GangAmounts(pool, queue, state, shape, tuple(pods or ())) for pool, queue, state, shape, pods in found]
+def waiting(session: Session) -> list[Waiting]:
+    """All that is waited for, by pool, queue and shape."""
+    key = (GangRow.pool, GangRow.queue, GangRow.shape)
+    query = select(*key, func.count()).where(GangRow.state == WAITING).group_by(*key).order_by(*key)
+    return [Waiting(pool, queue, shape, count) for pool, queue, shape, count in session.execute(query)]
+
+
+def holding(session: Session) -> list[Holding]:
+    """All that is held, in an order that tells nothing of whose it is."""
+    query = select(GangRow.pool, GangRow.shape, GangRow.pods).where(GangRow.pods.is_not(None))
+    found = session.execute(query.order_by(GangRow.pool, GangRow.shape))
+    return [Holding(pool, shape, tuple(pods or ())) for pool, shape, pods in found]
 
 
 def loose_jobs(session: Session) -> list[LooseJob]:

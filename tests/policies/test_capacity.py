@@ -27,6 +27,7 @@ WANTED = some.lists(
         pool=some.sampled_from(("east", "west")),
         models=some.sampled_from(((), ("H100",), ("A100", "H100"), ("B200",))),
         parts=some.integers(0, 20_000),
+        gangs=some.integers(1, 5),
     ),
     max_size=8,
 )
