@@ -163,4 +163,25 @@ CATALOG = (
         "for name in rules.path(queue)[:1]:",
         "tests/policies/scheduling/test_admission.py",
     ),
+    Fault(
+        "simulated-gpus-are-shown-to-cuda",
+        "policies/places.py",
+        'protocol.SIMULATED: "1", **dict.fromkeys(VISIBLE_DEVICES, "")}',
+        'protocol.SIMULATED: "1", **dict.fromkeys(VISIBLE_DEVICES, devices)}',
+        "tests/policies/test_places.py",
+    ),
+    Fault(
+        "all-nodes-of-a-job-get-its-first-place",
+        "policies/places.py",
+        "launch.placement.pods[rank // launch.processes_per_node]",
+        "launch.placement.pods[0]",
+        "tests/policies/test_places.py",
+    ),
+    Fault(
+        "a-pod-is-let-go-to-any-node-that-it-likes",
+        "activities/adapters/kubernetes/objects/placement.py",
+        '[*term.get("matchFields", []), only]',
+        'term.get("matchFields", [])',
+        "tests/activities/kubernetes/test_objects.py",
+    ),
 )

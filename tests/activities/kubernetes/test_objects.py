@@ -6,6 +6,7 @@ import pytest
 import yaml
 
 from activities.adapters.kubernetes.objects import render
+from activities.adapters.kubernetes.objects.placement import is_gated, narrowed
 from activities.adapters.kubernetes.objects.resources import mig_profile
 from activities.ports import PortError
 from definitions.cluster import ClusterSettings
@@ -110,6 +111,38 @@ def test_more_than_a_secret_can_hold_is_refused() -> None:
 )
 def test_a_gpu_type_may_be_a_part_of_a_gpu(gpu_type: str | None, profile: str | None) -> None:
     assert mig_profile(gpu_type) == profile
+
+
+AT_HOME = {"key": "metadata.name", "operator": "In", "values": ["home"]}
+GATE, OTHER = {"name": "perdure.dev/places"}, {"name": "example.org/quota"}
+RACK = {"key": "rack", "operator": "Exists"}
+AVOIDED = {"key": "metadata.name", "operator": "NotIn", "values": ["bad"]}
+
+
+@pytest.mark.parametrize(
+    ("terms", "narrowed_to"),
+    [
+        ([], [{"matchFields": [AT_HOME]}]),
+        (
+            [{"matchExpressions": [RACK]}, {"matchFields": [AVOIDED]}],
+            [{"matchExpressions": [RACK], "matchFields": [AT_HOME]}, {"matchFields": [AVOIDED, AT_HOME]}],
+        ),
+    ],
+    ids=["no wishes", "either of two wishes"],
+)
+@pytest.mark.parametrize(("gates", "left"), [([GATE], None), ([OTHER, GATE], [OTHER])], ids=["ours", "another's too"])
+def test_a_gated_pod_is_narrowed_to_its_node_beside_what_it_asks_for(
+    terms: list[Any], narrowed_to: list[Any], gates: list[Any], left: list[Any] | None
+) -> None:
+    required = {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}
+    spec = {"schedulingGates": gates, **({"affinity": {"nodeAffinity": required}} if terms else {})}
+    change = narrowed(spec, "home")
+    assert change["affinity"]["nodeAffinity"] == {
+        "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": narrowed_to}
+    }
+    assert change["schedulingGates"] == left
+    assert is_gated({"spec": spec})
+    assert not is_gated({"spec": {**spec, "schedulingGates": left}})
 
 
 def test_a_preview_holds_no_value_of_a_secret() -> None:
