@@ -149,7 +149,7 @@ class Shapes:
             expressions.append(Expression(NODE_NAME, Operator.NOT_IN, tuple(avoid)))
         terms = [[Condition(key, how, tuple(values)) for key, how, values in term] for term in where.get("terms", ())]
         nodes = tuple(where.get("nodes", ()))
-        if len(terms) == 1 and all(condition.plain for condition in terms[0]):
+        if len(terms) == 1 and terms[0] and all(condition.plain for condition in terms[0]):
             expressions += [condition.expression for condition in terms[0]]
         elif terms:
             nodes = self._matching(terms, nodes)
