@@ -18,10 +18,11 @@ REFUSED = (
     "It is refused with the code that is given, never stored and ignored. **Only with `cluster`** marks what "
     "a job of this machine's processes cannot have; it is refused there in the same way."
 )
-SIMULATED = (
-    "It is read by the simulator (`perdure simulate -f FILE`). Nothing of an installation acts on it yet, so that "
-    "`perdure apply` refuses it (PD-1600)."
+OF_SCHEDULER = (
+    "It belongs to the installation. How it is used: [queues](queues.md). The simulator reads it too "
+    "(`perdure simulate -f FILE`)."
 )
+PRIORITY = "It belongs to the installation. How it is used: [queues](queues.md#priorities)."
 NOT_YET = "Nothing acts on it yet, so that `perdure apply` refuses it (PD-1600)."
 LOCAL_TIME = (
     "Local times are meant in the zone of `timeZone`, and are written to the minute, without an offset: "
@@ -34,11 +35,11 @@ INTRO = {
     "Template": f"A template, as a document. How it is used: [templates](templates.md). {FORMS}",
     "Schedule": f"A schedule, as a document. How it is used: [schedules](schedules.md). {FORMS}",
     "Cluster": f"A cluster, as a document. How it is used: [clusters](clusters.md). {FORMS}",
-    "Queue": f"A node of the tree of queues, as a document. {SIMULATED} {FORMS}",
-    "ResourceFlavor": f"One sort of GPU, as a document. {SIMULATED}",
-    "PriorityClass": f"A class of priority, as a document. {NOT_YET}",
-    "Topology": f"How close to each other nodes are, as a document. {SIMULATED}",
-    "NodePool": f"Nodes that belong together, real or made up, as a document. {SIMULATED}",
+    "Queue": f"A node of the tree of queues, as a document. {OF_SCHEDULER} {FORMS}",
+    "ResourceFlavor": f"One sort of GPU, as a document. {OF_SCHEDULER}",
+    "PriorityClass": f"A class of priority, as a document. {PRIORITY}",
+    "Topology": f"How close to each other nodes are, as a document. {OF_SCHEDULER}",
+    "NodePool": f"Nodes that belong together, real or made up, as a document. {OF_SCHEDULER}",
     "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {NOT_YET} {LOCAL_TIME}",
     "Secret": "A secret, as a document. How it is used: [secrets](secrets.md).",
 }
