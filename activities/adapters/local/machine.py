@@ -2,10 +2,10 @@
 
 import os
 import re
-import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
+from activities.adapters.local.settings import Settings
 from definitions.cluster import LOCAL_CLUSTER, NodeView
 
 GPU_RESOURCE = "nvidia.com/gpu"
@@ -21,7 +21,7 @@ def machine(root: Path = Path("/")) -> NodeView:
     the order of the PCI bus, since a container may be given the machine's third GPU alone. How much memory a GPU has
     is told only by its library, which is not loaded for that: `gpu_memory` is None.
     """
-    name, cpus, memory, gpus = socket.gethostname(), os.cpu_count() or 1, _memory(root), _gpus(root)
+    name, cpus, memory, gpus = Settings().node, os.cpu_count() or 1, _memory(root), _gpus(root)
     return NodeView(
         cluster=LOCAL_CLUSTER,
         name=name,

@@ -1,12 +1,12 @@
 """This machine as a node of the scheduler's."""
 
 import os
-import socket
 from pathlib import Path
 
 import pytest
 
 from activities.adapters.local.machine import machine
+from activities.adapters.local.settings import Settings
 
 H200, T4 = "NVIDIA H200", "Tesla T4"
 
@@ -54,5 +54,5 @@ def test_a_root_without_anything_has_nothing(tmp_path: Path) -> None:
 
 def test_this_machine_serves_under_the_name_that_its_ranks_are_told() -> None:
     node = machine()
-    assert (node.cluster, node.name, node.ready, node.schedulable) == ("local", socket.gethostname(), True, True)
+    assert (node.cluster, node.name, node.ready, node.schedulable) == ("local", Settings().node, True, True)
     assert node.memory > 0
