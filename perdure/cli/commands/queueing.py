@@ -25,13 +25,13 @@ LOCAL = "local"
 
 def register(app: typer.Typer) -> None:
     """Add the commands; `queues usage` goes to the noun that is there (`register_usage`)."""
-    command(app, "queue", "perdure queue", "perdure queue research --watch", shows="WaitingJob")(queue)
+    command(app, "queue", "perdure queue", "perdure queue research", shows="WaitingJob")(queue)
     command(app, "capacity", "perdure capacity", "perdure capacity --pool north-1 --json gpus", shows="CapacityPage")(
         capacity
     )
-    noun = group(app, "decisions", "What the scheduler decided, and from what.", "perdure decisions show local 12")
+    noun = group(app, "decisions", "What the scheduler decided, and from what.", "perdure decisions show local 1")
     command(noun, "list", "perdure decisions list north-1", shows="DecisionView")(list_decisions)
-    command(noun, "show", "perdure decisions show north-1 1742", shows="WholeDecision")(show_decision)
+    command(noun, "show", "perdure decisions show local 1", shows="WholeDecision")(show_decision)
 
 
 def register_usage(noun: typer.Typer) -> None:

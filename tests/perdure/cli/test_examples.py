@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ import yaml
 
 from definitions.states import Phase
 from perdure.cli.main import app
+from store.verdicts import Told, Verdict
 from tests.api.world import cluster_document, schedule_document, template_document
 from tests.perdure.cli.filling import add_cluster, add_scheduling, fill
 from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
+from tests.support.waiting_world import decide
 
 BIN = Path(sys.executable).parent
 TRACE_CSV = """\
@@ -39,7 +42,7 @@ SERVING = ("perdure serve",)  # tests/perdure/local/test_serve.py
 VISITING = ("perdure jobs exec", "perdure jobs port-forward")  # tests/integration/test_sessions.py
 WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/integration has one
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
-SCHEDULING = {"queues", "flavors", "priority-classes", "topologies", "pools"}
+SCHEDULING = {"queues", "flavors", "priority-classes", "topologies", "pools", "queue"}
 PHASES = {  # of the job that is asked for something; else it has ended
     **dict.fromkeys(("cancel", "suspend", "extend", "reprioritise", "checkpoint"), Phase.RUNNING),
     "resume": Phase.SUSPENDED,
@@ -104,6 +107,8 @@ def prepare(live: Live, example: str) -> None:
     live.world.change(job, phase=phase, failure=None)
     if noun in SCHEDULING:
         add_scheduling(live)
+    if noun == "decisions":
+        decide(live.world.engine, Verdict(digest="d1", told=(Told("gone", 1, 1, None, "it ended"),)), datetime.now(UTC))
     if CREATING in example:
         with live.client() as client:
             client.secrets.delete("hub-token")
