@@ -33,6 +33,7 @@ class LaunchFailed(Wire):
     at: datetime
     permanent: bool = False
     message: str = ""
+    code: str = ""  # of the refusal
 
 
 class Observed(Wire):

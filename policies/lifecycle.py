@@ -35,6 +35,7 @@ from policies.retry import decide
 FIRST_POLL = timedelta(minutes=2)
 LONGEST_POLL = timedelta(minutes=30)
 PROBLEMS_NOTED = 20
+OF_PLACES = ("PD-3030", "PD-3031")  # refusals of a placement, not of what was to be started there
 
 
 def begin(state: JobState, now: datetime, *, suspended: bool = False) -> Decision:
@@ -100,8 +101,12 @@ def _poll(state: JobState) -> Decision:
 
 
 def _launch_failed(state: JobState, fact: LaunchFailed, now: datetime) -> Decision:
-    """Whatever part of it may have started must be ended and kept, so this too goes through collecting."""
-    problem = state.model_copy(update={"launch_problem": fact.message, "launch_refused": fact.permanent})
+    """Whatever part of it may have started must be ended and kept, so this too goes through collecting.
+
+    Places that cannot be had are no reason to give up: the next attempt gets others.
+    """
+    refused = fact.permanent and fact.code not in OF_PLACES
+    problem = state.model_copy(update={"launch_problem": fact.message, "launch_refused": refused})
     return collect(problem, f"attempt {state.attempt} could not be started: {fact.message}", now)
 
 

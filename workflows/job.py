@@ -45,6 +45,7 @@ with workflow.unsafe.imports_passed_through():
     from policies.lifecycle import advance, begin, moment, poll_interval
     from policies.requests import refusal, stops_attempt
     from workflows import options
+    from workflows.causes import cause_of, refusal_in
 
 # Patches: what a run did without them it replays without them.
 STOP_ENDS_LAUNCH = "stop-ends-launch"
@@ -209,8 +210,7 @@ class JobWorkflow:
         try:
             return await launch
         except ActivityError as error:
-            message, permanent = _cause(error)
-            return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), permanent=permanent, message=message)
+            return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), **refusal_in(error))
 
     async def _collect(self) -> CollectResult | CollectFailed:
         settings = self._settings(options.collect(self._input.heartbeat), "collect", self._input.queue)
@@ -219,7 +219,7 @@ class JobWorkflow:
                 RuntimeActivities.collect, StateWork(state=self._state), **settings
             )
         except ActivityError as error:
-            return CollectFailed(attempt=self._state.attempt, at=workflow.now(), message=_cause(error)[0])
+            return CollectFailed(attempt=self._state.attempt, at=workflow.now(), message=cause_of(error))
 
     async def _short(self, command: StopCommand | ControlCommand | PollCommand) -> Recorded | Fact | None:
         """Give up quietly: the next safety poll repeats what still matters."""
@@ -236,7 +236,7 @@ class JobWorkflow:
                     control = ControlWork(state=self._state, command=command)
                     return await workflow.execute_activity_method(RuntimeActivities.control, control, **settings)
         except ActivityError as error:
-            workflow.logger.warning("%s failed: %s", command.kind, _cause(error)[0])
+            workflow.logger.warning("%s failed: %s", command.kind, cause_of(error))
         return None
 
     def _settings(
@@ -289,11 +289,3 @@ class JobWorkflow:
 def _engines_cancel() -> Requested:
     why = "cancelled in the workflow engine"
     return Requested(verb=Verb.CANCEL, request_id="engine", actor=SYSTEM, reason=why, at=workflow.now())
-
-
-def _cause(error: ActivityError) -> tuple[str, bool]:
-    """The message worth showing, and whether trying again cannot help."""
-    cause = error.cause
-    if isinstance(cause, ApplicationError):
-        return cause.message, cause.non_retryable
-    return str(cause or error), False

@@ -254,6 +254,18 @@ def test_an_attempt_that_can_never_start_fails_also_when_it_is_displaced() -> No
     assert "no such snapshot" in over.reason
 
 
+@pytest.mark.parametrize("code", ["PD-3030", "PD-3031"])
+def test_places_that_cannot_be_had_are_no_reason_to_give_up(code: str) -> None:
+    """A node that is gone by now, or a machine that has another name: the next attempt gets other places."""
+    state = waiting()
+    state = after(state, places(state))
+    refused = LaunchFailed(attempt=1, at=NOW, permanent=True, message="node n1 is not this machine", code=code)
+    gone = AttemptObservation(ref=ref(1), at=NOW, exists=False)
+    failed = after(state, refused, AttemptCollected(attempt=1, collected=Collected(observation=gone)))
+    assert (failed.phase, failed.attempts[-1].failure) == (Phase.BACKING_OFF, FailureClass.INFRASTRUCTURE)
+    assert advance(failed, TimerFired(), due(failed)).state.phase is Phase.QUEUED
+
+
 def test_a_launch_is_given_up_only_for_what_ends_its_own_attempt() -> None:
     state = placed(new_state(ticket=TICKET))
     assert stops_attempt(state, displaced(state))
