@@ -9,6 +9,7 @@ import numpy as np
 
 from activities.scheduling_facts import Turn
 from activities.scheduling_world import PoolWorld, digest_of
+from definitions.decision_record import DecisionRecord, GangPlaced, GangRefused, GangTold
 from definitions.places import PlacedPod
 from policies.scheduling import sentences
 from policies.scheduling.model import Decision, Eviction, Pod, Promise, Refusal, Start
@@ -101,7 +102,7 @@ def draft(pool: PoolWorld, teller: Teller, decision: Decision, turn: Turn, seen:
         seen=tuple(seen),
         paths=paths,
         limits={rules.name: _limits(pool, rules.name) for rules in pool.queues if rules.name in named},
-        document=_document(pool, decision, given, waits, now),
+        document=_document(pool, decision, given, waits),
     )
     return Draft(verdict, decision.starts, waits, min((each.start for each in decision.promises), default=None))
 
@@ -182,31 +183,34 @@ def _document(
     decision: Decision,
     given: Iterable[Given],
     waits: Sequence[tuple[Waits, Gang, Said]],
-    now: datetime,
 ) -> Document:
     """What is kept for people who ask later. Documents of gangs that had to leave are read again (`displaced`)."""
     head = sorted((said for said, _, _ in waits if said.position is not None), key=lambda said: said.position or 0)
-    return {
-        "at": now.isoformat(),
-        "placed": [
-            {"job": said.job, "queue": pool.rows[said.job].queue, "attempt": said.attempt, "reason": said.reason,
-             "pods": [pod.model_dump(mode="json") for pod in said.pods], "amounts": dict(said.amounts)}
-            for said in given
-        ],
-        "told": [
-            {"victim": one.victim, "beneficiary": one.beneficiary, "reason": one.why, "lost": one.lost}
+    counts = {
+        "nodes": len(pool.world.described),
+        "running": len(pool.world.running),
+        "waiting": len(pool.world.waiting),
+        "promised": len(decision.promises),
+    }
+    record = DecisionRecord(
+        placed=tuple(_placed(pool, said) for said in given),
+        told=tuple(
+            GangTold(victim=one.victim, beneficiary=one.beneficiary, reason=one.why, lost=one.lost)
             for one in decision.evictions
-        ],
-        "refused": [
-            {"job": said.job, "position": said.position, "cause": said.cause, "reason": said.reason}
+        ),
+        refused=tuple(
+            GangRefused(job=said.job, position=said.position, cause=said.cause, reason=said.reason)
             for said in head[:SHOWN]
-        ],
-        "causes": dict(Counter(refusal.cause.value for refusal in decision.refusals)),
-        "counts": {
-            "nodes": len(pool.world.described), "running": len(pool.world.running),
-            "waiting": len(pool.world.waiting), "promised": len(decision.promises),
-        },
-    }  # fmt: skip
+        ),
+        causes=dict(Counter(refusal.cause.value for refusal in decision.refusals)),
+        counts=counts,
+    )
+    return record.model_dump(mode="json")
+
+
+def _placed(pool: PoolWorld, said: Given) -> GangPlaced:
+    queue = pool.rows[said.job].queue
+    return GangPlaced(job=said.job, queue=queue, attempt=said.attempt, pods=said.pods, amounts=dict(said.amounts))
 
 
 def _time(seconds: int) -> datetime:
