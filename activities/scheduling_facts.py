@@ -21,7 +21,7 @@ class Turn(NamedTuple):
 
 class Change(NamedTuple):
     seq: int
-    kind: str  # "gang", "nodes", "documents"
+    kind: str  # "gang", "nodes", "documents", "use"
     job: str | None
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import func, select, tuple_
+from sqlalchemy import func, select, text, tuple_
 from sqlalchemy.orm import Session
 
 from definitions.states import Phase
@@ -20,6 +20,7 @@ from store.types import EPOCH, MICROSECOND
 from store.upsert import chunks
 
 WAITING = "waiting"
+LIMITED = text("gangs.cause = 'limit'")  # those that a limit of a queue keeps back; spelled as its index is
 LAST = 2**62  # the position of a gang that no decision has seen yet, or that holds places
 OF_THE_JOB = ("priority", "priority_class", "limit_seconds")  # what may change while a gang holds places
 
@@ -134,8 +135,13 @@ def _ask_again(session: Session, row: GangRow, ask: Ask, names: Sequence[str]) -
 
 
 def _give_back(session: Session, row: GangRow) -> None:
-    if row.amounts is not None:
-        queue_use.give(session, row.amounts["path"], row.amounts["of"])
+    """What it holds, if anything. Limits are of all pools together, so that another pool may be waiting for it."""
+    if row.amounts is None:
+        return
+    queue_use.give(session, row.amounts["path"], row.amounts["of"])
+    kept_back = (LIMITED, GangRow.state == WAITING, GangRow.pool != row.pool)
+    for pool in session.scalars(select(GangRow.pool).where(*kept_back).distinct().order_by(GangRow.pool)).all():
+        pools.note(session, pool, "use")
 
 
 def _set(row: GangRow, values: dict[str, Any]) -> None:

@@ -44,7 +44,7 @@ def past(session: Session, pool: str) -> list[QueuePastRow]:
 
 
 def note(session: Session, pool: str, kind: str, job: str | None = None) -> None:
-    """Say that something changed ("gang", "nodes", "documents"). The pool need not exist yet. Harmless to repeat."""
+    """Say that something changed ("gang", "nodes", "documents", "use"). The pool need not exist yet. Safe to repeat."""
     session.add(PoolChangeRow(pool=pool, kind=kind, job=job))
     session.flush()
 

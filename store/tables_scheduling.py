@@ -43,7 +43,7 @@ class PoolChangeRow(Base):
 
     seq: Mapped[int] = mapped_column(primary_key=True)
     pool: Mapped[str]
-    kind: Mapped[str]  # "gang", "nodes", "documents"
+    kind: Mapped[str]  # "gang", "nodes", "documents", "use": what queues use
     job: Mapped[str | None]  # of "gang"
 
 
@@ -59,6 +59,9 @@ class GangRow(Tenanted, Base):
         ForeignKeyConstraint(["tenant", "project", "job"], ["jobs.tenant", "jobs.project", "jobs.id"]),
         Index("ix_gangs_pool", "pool", "job"),
         Index("ix_gangs_queue", "queue", "position"),
+        Index(
+            "ix_gangs_limited", "pool", sqlite_where=text("cause = 'limit'"), postgresql_where=text("cause = 'limit'")
+        ),
     )
 
     job: Mapped[str] = mapped_column(primary_key=True)

@@ -141,6 +141,24 @@ def test_what_was_taken_is_given_back_although_the_tree_has_changed(engine: Engi
     assert used(engine) == {}
 
 
+def test_what_is_given_back_is_news_where_a_limit_keeps_somebody_back_and_nowhere_else(engine: Engine) -> None:
+    job = waiting_job(engine)
+    place(engine, job)
+    for name, pool, cause in (
+        ("kept-back", "north", "limit"),
+        ("crowded", "south", "no-room"),
+        ("here", POOL, "limit"),
+    ):
+        other = waiting_job(engine, name, pool=pool)
+        decide(engine, verdict(waits=(waits(seen(engine, other), cause=cause),)), pool)
+    before = news(engine)
+    follow(engine, job, Phase.SUCCEEDED, 1, since=None)
+    with reading(engine) as active:
+        assert [(change.kind, change.job) for change in pools.changes(active, "north")][1:] == [("use", None)]
+        assert [change.kind for change in pools.changes(active, "south")] == ["gang"]
+    assert news(engine) == before + 2  # the other one is that the gang itself is gone
+
+
 def test_another_ask_is_another_version_and_the_same_ask_is_not(engine: Engine) -> None:
     job = waiting_job(engine)
     decide(engine, verdict(waits=(waits(seen(engine, job)),)))

@@ -97,6 +97,8 @@ def _gangs() -> None:
     )
     op.create_index("ix_gangs_pool", "gangs", ["pool", "job"])
     op.create_index("ix_gangs_queue", "gangs", ["queue", "position"])
+    limited = sa.text("cause = 'limit'")
+    op.create_index("ix_gangs_limited", "gangs", ["pool"], sqlite_where=limited, postgresql_where=limited)
 
 
 def _queues() -> None:
