@@ -11,7 +11,7 @@ from store import gangs
 from store.engine import session
 from store.gangs import Ask
 from store.tables import JobRow
-from tests.api.world import World, queue_document, scheduling_document
+from tests.api.world import World, document, queue_document, scheduling_document
 from tests.support.waiting_world import shape
 
 ALERTS = Path(__file__).parents[2] / "deploy" / "alerts.yaml"
@@ -51,6 +51,13 @@ async def test_a_job_tells_by_how_much_it_waits_too_long(world: World) -> None:
     listed = {each["name"]: each["overdue"] for each in (await world.get("/v1/queue"))["items"] if each["yours"]}
     assert listed == {"late": 1200, "later": 1800, "in-time": 0, "slow": 900, "patient": 0}
     assert (await world.get("/v1/jobs/late/why"))["waiting"]["overdue"] == 1200
+
+
+async def test_a_look_ahead_at_a_job_is_let_through_while_documents_are_held(world: World) -> None:
+    """Looking needs a transaction that only reads, and the documents as they are."""
+    await furnished(world)
+    plan = await world.post("/v1/jobs?dryRun=true", {"document": document("new", priorityClass="usual")}, 200)
+    assert plan["name"] == "new"
 
 
 async def test_numbers_tell_how_many_of_a_class_wait_too_long_and_whether_to_alert(world: World) -> None:
