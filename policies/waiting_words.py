@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from definitions.quantities import format_size
 from policies.scheduling.model import WHOLE, Cause, Refusal
 from policies.scheduling.sentences import amount
 
+GIB = 2**30
 UNITS = {"cpu": ("processors", 1000), "memory": ("bytes", 1), "gpu": ("GPUs", WHOLE), "slice": ("slices", 1)}
 NAMES = frozenset(field.name for field in fields(Refusal))
 
@@ -77,7 +77,7 @@ def would_help(refusal: Refusal) -> list[str]:
 
 def _bare(resource: str, value: int) -> str:
     """An amount whose unit was said before."""
-    return format_size(value) if resource == "memory" else f"{value / unit_of(resource)[1]:g}"
+    return f"{value / GIB:.4g}Gi" if resource == "memory" else f"{value / unit_of(resource)[1]:g}"
 
 
 def _below_limit(refusal: Refusal) -> list[str]:
@@ -107,7 +107,8 @@ def _room(refusal: Refusal, where: str) -> list[str]:
     if refusal.resource == "pods":
         lacking = max(1, refusal.needed - refusal.free)
         return [f"Room for {lacking} more of its nodes {where}.", *_less(refusal)]
-    return [f"{amount(refusal.resource, refusal.needed - refusal.free)} more, free {where}.", *_less(refusal)]
+    more = amount(refusal.resource, max(0, refusal.needed - refusal.free))
+    return [f"{more} more, free {where}.", *_less(refusal)]
 
 
 def _less(refusal: Refusal) -> list[str]:
