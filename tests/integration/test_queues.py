@@ -145,6 +145,22 @@ def test_a_suspended_job_gives_its_places_up_and_waits_when_it_is_resumed(queued
     assert queued.items(fifth.id, "attempts")[1]["fromStep"] > 0
 
 
+def test_a_worker_that_dies_while_a_job_is_displaced_loses_and_doubles_nothing(queued: Stack, tmp_path: Path) -> None:
+    lower = Trainer(queued, tmp_path, "seventh")
+    lower.until("Running")
+    lower.saved()
+    higher = Trainer(queued, tmp_path, "eighth", priorityClass="urgent")
+    lower.until("Suspending", "Collecting", "Queued")
+    queued.process("worker").kill()
+    higher.until("Running")
+    assert lower.until("Queued")["attempt"] == 1
+    assert higher.finish()["phase"] == "Succeeded"
+    lower.until("Running")
+    assert lower.finish()["phase"] == "Succeeded"
+    assert [attempt["failure"] for attempt in queued.items(lower.id, "attempts")] == ["preempted", None]
+    assert len(queued.items(higher.id, "attempts")) == 1
+
+
 def test_more_than_the_queue_may_ever_use_is_refused(queued: Stack) -> None:
     spec = {**ONE_GPU, "command": ["true"], "resources": {"gpus": 5}}
     body = {"document": document("Job", "greedy", **spec)}
