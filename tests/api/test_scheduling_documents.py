@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 
-from definitions.places import Ticket
 from definitions.principal import Role
 from definitions.yaml_writer import dump
 from tests.api.world import Json, World, queue_document, scheduling_document
@@ -182,9 +181,7 @@ async def test_what_others_name_is_not_deleted_and_they_are_listed(world: World)
 
 async def test_a_queue_and_a_class_stay_while_jobs_of_anybody_need_them(world: World) -> None:
     await apply(world, queue_document(), scheduling_document("PriorityClass", "urgent", value=1))
-    job = (await world.submit(key=world.key("rival")))["id"]
-    ticket = Ticket(queue="research", priority_class="urgent")
-    world.change(job, submission=world.row(job).submission | {"ticket": ticket.model_dump()})
+    job = (await world.submit(key=world.key("rival"), queue="research", priorityClass="urgent"))["id"]
     for path, code in (("queues/research", "PD-2140"), ("priority-classes/urgent", "PD-2141")):
         found = await world.expect(409, "DELETE", f"/v1/{path}")
         assert (found["code"], found["data"]) == (code, {"jobs": 1})
