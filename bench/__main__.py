@@ -7,7 +7,19 @@ import subprocess
 import sys
 from itertools import takewhile
 
-ALL = ("overhead", "accept", "throughput", "cluster", "openb", "placements", "backfill", "gavel", "preempt", "round")
+ALL = (
+    "overhead",
+    "accept",
+    "throughput",
+    "cluster",
+    "openb",
+    "placements",
+    "backfill",
+    "gavel",
+    "preempt",
+    "round",
+    "restart",
+)
 
 
 def main(words: list[str]) -> int:

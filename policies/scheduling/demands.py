@@ -4,6 +4,7 @@ Resources: `cpu` in 1/1000 of a processor, `memory` in bytes, `gpu` in parts of 
 `gpu/<model>` in parts of a GPU where the model is known.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from policies.scheduling.model import WHOLE, Node, Pod, Request, Shape
@@ -27,8 +28,8 @@ def demand(request: Request, sizes: Sequence[int] | None = None) -> dict[str, in
 def taken(request: Request, pods: Iterable[Pod], models: Mapping[str, str]) -> dict[str, int]:
     """What the pods take where they are; `models`: node -> model of its GPUs."""
     found: dict[str, int] = {}
-    for pod in pods:
-        _add(found, request.roles[pod.role].shape, 1, models.get(pod.node, ""))
+    for (role, model), count in Counter((pod.role, models.get(pod.node, "")) for pod in pods).items():
+        _add(found, request.roles[role].shape, count, model)
     return found
 
 

@@ -117,11 +117,14 @@ class _Rights:
         queue = victim.request.queue
         if queue == self._request.queue:
             return Claims.SHARE
-        given: Counter[str] = Counter()
         takes = self._all.world.takes
-        for gang, pods in (*gone, (victim, victim.pods)):
-            if gang.request.queue == queue:
-                given.update(takes(gang.request, pods))
+        given = takes(victim.request, victim.pods)
+        if gone:
+            together = Counter(given)
+            for gang, pods in gone:
+                if gang.request.queue == queue:
+                    together.update(takes(gang.request, pods))
+            given = together
         key = (queue, tuple(sorted(given.items())))
         if key not in self._known:
             shares = self._all.shares()

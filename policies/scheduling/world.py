@@ -102,11 +102,11 @@ class World:
         request = gang.request
         if request.queue not in self.queues:
             raise KeyError(request.queue)
+        self.running[request.id] = gang
         demand = self.takes(request, gang.pods)
         self.nodes.take_all(request, gang.pods)
         self.quotas.add(request.queue, demand)
         self.usage.goes_on(request.queue, request.id, demand, gang.since, now)
-        self.running[request.id] = gang
 
     def withdraw(self, identity: str) -> None:
         """It waits no longer, and nothing is kept for it."""
@@ -117,6 +117,7 @@ class World:
     def ended(self, identity: str, now: int) -> None:
         """A gang is over, and its pods are gone."""
         gang = self.running.pop(identity)
+        self._takes.pop(identity, None)
         self.resized.pop(identity, None)
         self.shrinking.pop(identity, None)
         self._give(gang.request, gang.pods)
@@ -175,9 +176,15 @@ class World:
             self._resize(self.running[growth.request], growth.pods, now)
         self.past = [one for one in self.past if now - one.at <= self.settings.damping.window]
 
-    def takes(self, request: Request, pods: Sequence[Pod]) -> dict[str, int]:
-        """What these places count against quotas."""
-        return taken(request, pods, self._models)
+    def takes(self, request: Request, pods: Sequence[Pod]) -> Mapping[str, int]:
+        """What these places count against quotas. Of a gang that runs it is counted once."""
+        running = self.running.get(request.id)
+        if running is None or running.pods is not pods:
+            return taken(request, pods, self._models)
+        known = self._takes.get(request.id)
+        if known is None or known[0] is not pods:
+            known = self._takes[request.id] = pods, taken(request, pods, self._models)
+        return known[1]
 
     def awaited(self, freeing: Freeing) -> bool:
         """Whether any of the victims is still there."""
@@ -213,6 +220,7 @@ class World:
         self.nodes = Nodes(tuple(self.described.values()), self.levels)
         scoring = self.settings.scoring or standard(self.nodes, self.settings.lam)
         self.placer = Placer(self.nodes, scoring)
+        self._takes: dict[str, tuple[Sequence[Pod], dict[str, int]]] = {}
         self._models: Mapping[str, str] = {name: node.model for name, node in self.described.items()}
         for gang in self.running.values():
             self.nodes.take_all(gang.request, gang.pods)
