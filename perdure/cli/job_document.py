@@ -34,6 +34,9 @@ class Flags:
     cluster: str | None = None
     image: str | None = None
     gpus: int | None = None
+    queue: str | None = None
+    priority: int | None = None
+    priority_class: str | None = None
     timeout: str | None = None
     retries: int | None = None
     checkpoint_every: str | None = None
@@ -66,6 +69,9 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "cluster": flags.cluster,
         "image": flags.image,
         "resources": {"gpus": flags.gpus},
+        "queue": flags.queue,
+        "priority": flags.priority,
+        "priorityClass": flags.priority_class,
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,
         "gracePeriod": flags.grace,

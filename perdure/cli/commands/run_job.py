@@ -33,6 +33,7 @@ def register(app: typer.Typer) -> None:
         "perdure run --nodes 2 --timeout 2h --checkpoint-every 5m --env LR=0.1 --follow -- python train.py",
         "perdure run --template finetune --set epochs=3 --wait",
         "perdure run --cluster north-1 --gpus 8 -- python train.py",
+        "perdure run --queue research --gpus 1 -- python train.py",
         shows="JobView",
         context_settings={"allow_interspersed_args": False},
     )(run)
@@ -48,6 +49,11 @@ def run(
     cluster: given.OnCluster = None,
     image: Annotated[str | None, typer.Option(help="Image of its pods, on a cluster.")] = None,
     gpus: Annotated[int | None, typer.Option(min=0, help="GPUs of each node.")] = None,
+    queue: Annotated[str | None, typer.Option(metavar="NAME", help="Queue that it waits in.")] = None,
+    priority: Annotated[
+        int | None, typer.Option(metavar="N", min=0, max=100, help="0 to 100; more goes first.")
+    ] = None,
+    priority_class: Annotated[str | None, typer.Option(metavar="NAME", help="Its priority class.")] = None,
     framework: Annotated[str | None, typer.Option(help="Whose variables each process gets, such as pytorch.")] = None,
     env: Annotated[
         list[str] | None,
@@ -106,6 +112,9 @@ def run(
         cluster=cluster,
         image=image,
         gpus=gpus,
+        queue=queue,
+        priority=priority,
+        priority_class=priority_class,
         framework=framework,
         timeout=timeout,
         retries=retries,

@@ -105,7 +105,7 @@ def prepare(live: Live, example: str) -> None:
     _, noun, verb, *_ = [*example.split(), ""]
     phase = PHASES.get(verb, Phase.SUCCEEDED) if noun == "jobs" else Phase.SUCCEEDED
     live.world.change(job, phase=phase, failure=None)
-    if noun in SCHEDULING:
+    if noun in SCHEDULING or "--queue" in example:
         add_scheduling(live)
     if noun == "decisions":
         decide(live.world.engine, Verdict(digest="d1", told=(Told("gone", 1, 1, None, "it ended"),)), datetime.now(UTC))

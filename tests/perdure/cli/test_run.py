@@ -50,6 +50,10 @@ def test_a_dry_run_writes_nothing_anywhere(cli: Cli, folder: Path) -> None:
         (Flags(), {}),
         (Flags(nodes=2, processes_per_node=4, gpus=8), {"nodes": 2, "processesPerNode": 4, "resources": {"gpus": 8}}),
         (Flags(gpus=0), {"resources": {"gpus": 0}}),
+        (
+            Flags(queue="research", priority=0, priority_class="urgent"),
+            {"queue": "research", "priority": 0, "priorityClass": "urgent"},
+        ),
         (Flags(env={"A": "1", "B": "secret:b"}), {"env": {"A": "1", "B": {"secret": "b"}}}),
         (Flags(timeout="2h", grace="1m"), {"timeout": "2h", "gracePeriod": "1m"}),
         (Flags(retries=0, checkpoint_every="5m"), {"retry": {"limit": 0}, "checkpoints": {"every": "5m"}}),
