@@ -9,6 +9,7 @@ from definitions.attempt import Readiness, RestartRule, SecretFile, SecretRef, S
 from definitions.errors import PerdureError
 from definitions.job import Job
 from definitions.job_state import CheckpointRules, RetryRules
+from definitions.places import Ticket
 from definitions.states import FailureClass, Mode, Phase
 from definitions.submission import JobSubmission
 from policies.advice import advice
@@ -98,6 +99,17 @@ def test_a_job_that_begins_at_a_checkpoint_of_another_resumes_from_it() -> None:
     seed = SeedCheckpoint(job="k" * 26, folder="checkpoints/step-0000000100." + "a" * 32, step=100)
     made = initial_state(job(), IDS, HERE.model_copy(update={"seed_checkpoint": seed}))
     assert (made.resume_from, made.resume_step, made.launch.seed_checkpoint) == (seed.folder, 100, seed)
+
+
+def test_a_ticket_goes_to_the_state_and_its_class_is_not_the_clusters() -> None:
+    ticket = Ticket(queue="research", priority=7, priority_class="urgent")
+    on_cluster = job(cluster="north", priorityClass="urgent", workdir={"mode": "none"})
+    with_ticket = initial_state(on_cluster, IDS, JobSubmission(ticket=ticket))
+    without = initial_state(on_cluster, IDS, JobSubmission())
+    assert (with_ticket.ticket, without.ticket) == (ticket, None)
+    assert with_ticket.launch.pod is not None
+    assert without.launch.pod is not None
+    assert (with_ticket.launch.pod.priority_class, without.launch.pod.priority_class) == (None, "urgent")
 
 
 def test_the_stored_document_gives_the_same_state_as_the_accepted_one() -> None:
