@@ -9,6 +9,7 @@ import pytest
 from definitions.states import Phase
 from perdure.cli.job_document import Flags, document, name_from
 from tests.perdure.cli.calling import Cli, ended, on_terminal, started
+from tests.perdure.cli.filling import add_scheduling
 from tests.perdure.live import JOB_YAML, Live
 from tests.support.polling import eventually
 
@@ -32,6 +33,16 @@ def test_the_plan_is_talk_and_the_job_is_data(cli: Cli, folder: Path) -> None:
     for words in ("python train.py", "2 processes on 2 nodes", "LR", "at most 2h", f"copy of {folder}: 1 file, 15 B"):
         assert words in result.err
     assert "\x1b" not in result.err + result.out
+
+
+def test_the_plan_names_the_queue_and_what_no_node_could_hold(cli: Cli, folder: Path) -> None:
+    add_scheduling(cli.live)
+    asked = ("--queue", "research", "--priority", "7", "--priority-class", "urgent", "--gpus", "64")
+    result = cli("run", *asked, "--dry-run", "--", "python", "train.py")
+    assert result.code == 0
+    shown = result.err + result.out
+    assert "research, class urgent, priority 7" in shown
+    assert "no node of local as it is today could hold it: it needs 64 GPUs on one node" in " ".join(shown.split())
 
 
 def test_a_dry_run_writes_nothing_anywhere(cli: Cli, folder: Path) -> None:
