@@ -6,7 +6,9 @@ with the next decision. One that dies before has done nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -87,12 +89,13 @@ class SchedulerActivities:
     def _built(self, turn: Turn, news: News, now: datetime) -> Pool:
         from activities.scheduling_round import Pool  # arrays and kernels are loaded when they are needed first
 
-        with effect("schedule-read"):
+        with effect("schedule-read"), _uncollected():
             if news.watched is None:
                 news = self._pools.news(turn.pool, watched=True)
             whole = self._pools.whole(turn.pool)  # after the changes: what comes in between is seen twice
         try:
-            return Pool(turn, whole, news, now)
+            with _uncollected():
+                return Pool(turn, whole, news, now)
         except PerdureError as error:
             raise PortError(
                 f"the scheduler's documents cannot be used: {error.detail}", code=error.code.code
@@ -111,3 +114,16 @@ class SchedulerActivities:
                 return False
             if len(messages) < AT_ONCE:
                 return True
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without looking for garbage: a pool of 100,000 pods is made of millions of objects, none of which is any, and
+    they would be walked over again and again while they are made."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()

@@ -112,4 +112,5 @@ class Pool:
                 self._world.stays(said.job, said.leaves_for)
             else:
                 row = self._world.rows[said.job]
-                self._world.remember(said.job, row._replace(state="leaving", leaves_for=said.leaves_for))
+                gone = row._replace(state="leaving", leaves_for=said.leaves_for, reason=said.reason)
+                self._world.remember(said.job, gone)

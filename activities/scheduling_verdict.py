@@ -12,6 +12,7 @@ from activities.scheduling_world import PoolWorld, digest_of
 from definitions.decision_record import DecisionRecord, GangPlaced, GangRefused, GangTold
 from definitions.places import PlacedPod
 from policies.scheduling import sentences
+from policies.scheduling.asking import STEPS
 from policies.scheduling.model import Decision, Eviction, Pod, Promise, Refusal, Start
 from policies.scheduling.order import places
 from store.base import Document
@@ -140,8 +141,21 @@ def _place(pool: PoolWorld, pod: Pod) -> PlacedPod:
 
 def _told(pool: PoolWorld, eviction: Eviction) -> Told:
     row = pool.rows[eviction.victim]
-    reason = sentences.leaves(eviction.why, eviction.beneficiary)
+    reason = sentences.leaves(_why(pool, eviction), eviction.beneficiary)
     return Told(row.job, row.version, row.attempt, eviction.beneficiary or None, reason)
+
+
+def _why(pool: PoolWorld, eviction: Eviction) -> str:
+    """Priorities in the words in which people give them: the scheduler's own number holds class and priority."""
+    row, other = pool.rows[eviction.victim], pool.rows.get(eviction.beneficiary)
+    if other is None or other.queue != row.queue or pool.request(other).priority <= pool.request(row).priority:
+        return eviction.why
+    return f"it has {_priority(other)}, above {_priority(row)}"
+
+
+def _priority(row: Gang) -> str:
+    of = "no class" if row.priority_class is None else f"class {row.priority_class}"
+    return f"priority {row.priority % STEPS} of {of}"
 
 
 def _waits(pool: PoolWorld, row: Gang, position: int, refusal: Refusal, promise: Promise | None) -> Waits:
@@ -195,7 +209,7 @@ def _document(
     record = DecisionRecord(
         placed=tuple(_placed(pool, said) for said in given),
         told=tuple(
-            GangTold(victim=one.victim, beneficiary=one.beneficiary, reason=one.why, lost=one.lost)
+            GangTold(victim=one.victim, beneficiary=one.beneficiary, reason=_why(pool, one), lost=one.lost)
             for one in decision.evictions
         ),
         refused=tuple(

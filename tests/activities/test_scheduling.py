@@ -102,6 +102,8 @@ def test_more_important_work_displaces_and_gets_the_places_when_they_are_free(ri
     assert rig.after(30).told == 1
     assert (rig.seen(low).state, rig.seen(low).leaves_for, rig.seen(high).cause) == ("leaving", high, "evicting")
     assert rig.told()[-1] == f"displaced {low}"
+    worth = "it has priority 0 of class urgent, above priority 0 of no class"
+    assert rig.seen(low).reason == f"job {high} gets its places: {worth}"
     rig.activities = rig.another()  # a new process knows as much
     assert rig.after(5).placed == 0
     rig.move(low, Phase.SUSPENDING)

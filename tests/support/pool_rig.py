@@ -16,7 +16,7 @@ from activities.scheduling import Decided, SchedulerActivities
 from activities.scheduling_facts import Message
 from definitions.cluster import NodeView
 from definitions.documents import from_data
-from definitions.ids import new_id
+from definitions.ids import encode
 from definitions.job import Job
 from definitions.job_document import document_of
 from definitions.states import Phase
@@ -64,7 +64,7 @@ class Rig:
     """One installation. `activities`: its scheduler; `another()` makes a second one beside it."""
 
     def __init__(self, engine: Engine, *documents: Mapping[str, Any]) -> None:
-        self.engine, self.now, self.jobs = engine, START, Jobs()
+        self.engine, self.now, self.jobs, self.made = engine, START, Jobs(), 0
         self.activities = self.another()
         self.apply(*(documents or USUAL))
 
@@ -96,10 +96,11 @@ class Rig:
 
     def job(self, name: str, *, cluster: str = POOL, **spec: Any) -> JobRow:
         """A job's row, of which nobody has asked anything yet."""
+        self.made += 1
         data = kind("Job", name, command=["true"], **({} if cluster == POOL else {"cluster": cluster}), **spec)
         new = NewJob(
-            id=new_id(), tenant=TENANT, project=PROJECT, name=name, owner="ada", labels={}, type="training", spec=data,
-            spec_sha256="0" * 64, submission={}, seed="5" * 32, created_at=self.now, cluster=cluster,
+            id=encode(self.made), tenant=TENANT, project=PROJECT, name=name, owner="ada", labels={}, type="training",
+            spec=data, spec_sha256="0" * 64, submission={}, seed="5" * 32, created_at=self.now, cluster=cluster,
         )  # fmt: skip
         return transaction(self.engine, lambda session: jobs.insert(session, new))
 
