@@ -1521,7 +1521,7 @@ class WhyQueued(Model):
     domain: str = ""
     """The domain of the topology that comes closest."""
     can_ever: Annotated[bool | None, Field(alias="canEver")] = None
-    """Whether it could start were all others gone, with these queues and nodes; null: not decided yet."""
+    """Whether it could start were all others gone, with these queues and nodes; null: not known."""
     would_help: Annotated[list[str], Field(alias="wouldHelp")] = []
     """What would let it start now, each by itself."""
     decided_at: Annotated[AwareDatetime | None, Field(alias="decidedAt")] = None
