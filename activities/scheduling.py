@@ -89,12 +89,12 @@ class SchedulerActivities:
     def _built(self, turn: Turn, news: News, now: datetime) -> Pool:
         from activities.scheduling_round import Pool  # arrays and kernels are loaded when they are needed first
 
-        with effect("schedule-read"), _uncollected():
+        with effect("schedule-read"), _lasting():
             if news.watched is None:
                 news = self._pools.news(turn.pool, watched=True)
             whole = self._pools.whole(turn.pool)  # after the changes: what comes in between is seen twice
         try:
-            with _uncollected():
+            with _lasting():
                 return Pool(turn, whole, news, now)
         except PerdureError as error:
             raise PortError(
@@ -117,13 +117,13 @@ class SchedulerActivities:
 
 
 @contextmanager
-def _uncollected() -> Iterator[None]:
-    """Without looking for garbage: a pool of 100,000 pods is made of millions of objects, none of which is any, and
-    they would be walked over again and again while they are made."""
-    was = gc.isenabled()
+def _lasting() -> Iterator[None]:
+    """What is made here is left alone by the collector of garbage: a pool of 100,000 pods is made of millions of
+    objects without circles, over which it would walk again and again, now and for as long as they are kept."""
+    gc.collect()  # so that no garbage is kept with them
     gc.disable()
     try:
         yield
+        gc.freeze()
     finally:
-        if was:
-            gc.enable()
+        gc.enable()
