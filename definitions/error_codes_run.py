@@ -129,5 +129,5 @@ register(
     Exit.CONFLICT,
     "A place of the attempt is on a machine that this worker does not run on, or on a simulated node of a cluster, "
     "where only real nodes run pods. Nothing of the attempt has run.",
-    "Submit the job again; a machine that was renamed must not have jobs with places when its worker starts.",
+    "The job asks for other places by itself; a machine must not be renamed while jobs have places on it.",
 )

@@ -27,7 +27,7 @@ OF_THE_JOB = ("priority", "priority_class", "limit_seconds")  # what may change 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What a job asks for. `priority`: that of its class counted in. `shape`: canonical JSON of its pods."""
+    """What a job asks for. `priority`: 0 to 100, within its class. `shape`: canonical JSON of its pods."""
 
     pool: str
     queue: str
