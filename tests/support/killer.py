@@ -3,6 +3,7 @@
 import json
 import random
 from collections import Counter
+from collections.abc import Sequence
 from threading import Event, Thread
 
 import psutil
@@ -22,7 +23,15 @@ class Killer(Thread):
     A part of the control plane is killed when all of it serves: one that never comes back to its work tests nothing.
     """
 
-    def __init__(self, stack: Stack, auditor: Auditor, seed: int, pause: tuple[float, float], most: int) -> None:
+    def __init__(
+        self,
+        stack: Stack,
+        auditor: Auditor,
+        seed: int,
+        pause: tuple[float, float],
+        most: int,
+        victims: Sequence[str] = VICTIMS,
+    ) -> None:
         super().__init__(name="killer", daemon=True)
         self.kills: Counter[str] = Counter()
         self.phases: Counter[tuple[str, str]] = Counter()  # (victim, phase of a job at that moment)
@@ -33,6 +42,7 @@ class Killer(Thread):
         self._random = random.Random(seed)
         self._pause = pause
         self._most = most
+        self._victims = victims
 
     def by_phase(self) -> dict[str, dict[str, int]]:
         """How many kills of each kind met jobs in each phase."""
@@ -44,10 +54,10 @@ class Killer(Thread):
     def run(self) -> None:
         try:
             while not self.done.wait(self._random.uniform(*self._pause)):
-                least = min(self.kills[victim] for victim in VICTIMS)
+                least = min(self.kills[victim] for victim in self._victims)
                 if least >= self._most:
                     return
-                candidates = [victim for victim in VICTIMS if self.kills[victim] <= least]
+                candidates = [victim for victim in self._victims if self.kills[victim] <= least]
                 self._kill(self._random.choice(candidates))
         except BaseException as error:  # a killer that died unseen would make the soak a walk in the park
             self.error = error

@@ -13,6 +13,7 @@ import time
 from datetime import UTC, datetime
 
 MANY = 1_000_000.0
+FAILS = 7
 
 
 def main() -> int:
@@ -25,7 +26,7 @@ def main() -> int:
     for step in range(1, options.save + 1):
         save(step)
     asked = ""
-    while time.monotonic() < ends:
+    while time.monotonic() < ends and not (options.until and os.path.exists(options.until)):
         asked = honour_control(asked, options.save + 1)
         time.sleep(min(0.05, options.seconds))
     for step in range(1, options.save_at_end + 1):
@@ -33,14 +34,16 @@ def main() -> int:
     if options.leave:
         leave(options.leave)
     mark(options.marks, "end")
-    return int(options.exit)
+    return FAILS if int(env("ATTEMPT")) <= options.fails else int(options.exit)
 
 
 def parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser()
     parser.add_argument("marks")
     parser.add_argument("--seconds", type=float, default=0.2)
+    parser.add_argument("--until", default="", help="a file that ends the work sooner")
     parser.add_argument("--exit", type=int, default=0)
+    parser.add_argument("--fails", type=int, default=0, help="so many first attempts fail")
     parser.add_argument("--daemon", action="store_true")
     parser.add_argument("--save", type=int, default=0)
     parser.add_argument("--save-at-end", type=int, default=0)
