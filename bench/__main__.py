@@ -19,6 +19,7 @@ ALL = (
     "preempt",
     "round",
     "restart",
+    "decisions",
 )
 
 
