@@ -27,7 +27,7 @@ def main() -> int:
         save(step)
     asked = ""
     while time.monotonic() < ends and not (options.until and os.path.exists(options.until)):
-        asked = honour_control(asked, options.save + 1)
+        asked = honour_control(asked, options.save + 1, options.saving)
         time.sleep(min(0.05, options.seconds))
     for step in range(1, options.save_at_end + 1):
         save(step)
@@ -46,6 +46,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--fails", type=int, default=0, help="so many first attempts fail")
     parser.add_argument("--daemon", action="store_true")
     parser.add_argument("--save", type=int, default=0)
+    parser.add_argument("--saving", type=float, default=0, help="seconds that a save takes which was asked for")
     parser.add_argument("--save-at-end", type=int, default=0)
     parser.add_argument("--leave", type=int, default=0)
     return parser.parse_args()
@@ -91,7 +92,7 @@ def leave_daemon(path: str) -> None:
     os.execve(sys.executable, [sys.executable, "-I", "-S", "-c", f"import time; time.sleep({MANY})"], {})
 
 
-def honour_control(done: str, step: int) -> str:
+def honour_control(done: str, step: int, seconds: float) -> str:
     """Save when the platform asks for it, and acknowledge; returns the id of the request that was honoured last."""
     try:
         with open(os.path.join(env("RUN_DIR"), "control.json")) as file:
@@ -100,6 +101,7 @@ def honour_control(done: str, step: int) -> str:
         return done
     if not request.get("checkpoint") or request["id"] == done:
         return done
+    time.sleep(seconds)
     save(step)
     answer = {"id": request["id"], "step": step, "time": datetime.now(UTC).isoformat()}
     write(os.path.join(env("RUN_DIR"), f"ack-{env('RANK')}.json"), answer)
