@@ -68,7 +68,8 @@ class SchedulerActivities:
         if kept is not None and not kept.continues(turn):
             kept = None
         with effect("schedule-read"):
-            news = self._pools.news(turn.pool, watched=kept is None or kept.watches(now))
+            marks = None if kept is None else kept.world.marks
+            news = self._pools.news(turn.pool, marks, watched=kept is None or kept.watches(now))
         if kept is None or not kept.follow(turn, news, now):
             kept = self._built(turn, news, now)
         draft = kept.decide(news, now)
@@ -91,7 +92,7 @@ class SchedulerActivities:
 
         with effect("schedule-read"), _lasting():
             if news.watched is None:
-                news = self._pools.news(turn.pool, watched=True)
+                news = self._pools.news(turn.pool, None, watched=True)
             whole = self._pools.whole(turn.pool)  # after the changes: what comes in between is seen twice
         try:
             with _lasting():

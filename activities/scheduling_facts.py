@@ -54,13 +54,15 @@ class Watched:
 class News:
     """What happened since the last decision. `gangs`: rows of those that changed; one that is not in it is gone.
 
-    `used`: of queues, by all pools. `marks`: of every cluster's nodes. `more`: there are further changes behind these.
+    `used`: of queues, by all pools. `marks`: of every cluster's nodes; `nodes`: of all clusters, as NodeView has them,
+    if the marks are not those that were known. `more`: there are further changes behind these.
     """
 
     changes: tuple[Change, ...]
     gangs: Mapping[str, Gang]
     used: Mapping[str, Mapping[str, int]]
     marks: Mapping[str, Mark]
+    nodes: Mapping[str, Sequence[Document]] | None = None
     watched: Watched | None = None
     more: bool = False
 
@@ -95,8 +97,9 @@ class Pools(Protocol):
     def take(self, pool: str) -> Turn:
         """Take the right to decide, from whoever had it. Safe to repeat: the last one counts."""
 
-    def news(self, pool: str, *, watched: bool) -> News:
-        """Changes and what they are about. `watched`: look at what nobody tells of, too. Only reads."""
+    def news(self, pool: str, known: Mapping[str, Mark] | None, *, watched: bool) -> News:
+        """Changes and what they are about. `known`: marks of nodes that are known; None: none are wanted. `watched`:
+        look at what nobody tells of, too. Only reads."""
 
     def whole(self, pool: str) -> Whole:
         """Read after the changes. Only reads."""

@@ -4,7 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from definitions.cluster import LOCAL_CLUSTER
+from definitions.cluster_document import Cluster, settings_of
+from definitions.documents import AnyKind
 from definitions.job_resources import TaintEffect
+from definitions.topology import Topology
 from policies.scheduling.affinity import NODE_NAME
 from policies.scheduling.demands import capacity
 from policies.scheduling.documents import Scheduling
@@ -49,6 +52,20 @@ def ghosts(names: Iterable[str], slices: Iterable[str]) -> tuple[Node, ...]:
     """Nodes that are not there any more, while something still holds them: they take nothing new and have nothing."""
     none_left = dict.fromkeys(sorted(slices), 0)
     return tuple(Node(name, 0, 0, slices=none_left, labels={NODE_NAME: name}, open=False) for name in sorted(names))
+
+
+def usual_levels(documents: Iterable[AnyKind]) -> dict[str, str]:
+    """Of the only topology there is."""
+    found = [document for document in documents if isinstance(document, Topology)]
+    return {level.name: level.node_label for level in found[0].spec.levels} if len(found) == 1 else {}
+
+
+def networks_of(document: Document | None) -> dict[str, Mapping[str, str]]:
+    """Network -> labels of the cluster's nodes that have it."""
+    if document is None:
+        return {}
+    rules = settings_of(Cluster.model_validate(document)).networks
+    return {network.value: rule.node_selector for network, rule in rules.items()}
 
 
 def _named(node: Node) -> Node:

@@ -4,16 +4,14 @@ Kept or built anew, it is the same: `tests/activities/test_scheduling_world.py` 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
 from activities.scheduling_facts import News, Watched, Whole
-from activities.scheduling_nodes import capacity_of, ghosts, levels_of, nodes_of
+from activities.scheduling_nodes import capacity_of, ghosts, levels_of, networks_of, nodes_of, usual_levels
 from activities.scheduling_strays import Strays
-from definitions.cluster_document import Cluster, settings_of
-from definitions.documents import AnyKind, from_data
-from definitions.topology import Topology
+from definitions.documents import from_data
 from policies.scheduling.asking import NOWHERE, ORDINARY, STEPS, Asked, Shapes, Words
 from policies.scheduling.documents import Scheduling, scheduling
 from policies.scheduling.eligible import Displaced
@@ -41,9 +39,10 @@ class PoolWorld:
         self.queues = (*self.scheduling.queues, *_gone(self.scheduling, whole.gangs), QueueRules(NO_QUEUE, weight=0))
         self.known = frozenset(rules.name for rules in self.scheduling.queues)
         nodes = nodes_of(pool, whole.nodes, self.scheduling)
-        levels = levels_of(nodes, self.scheduling, _usual_levels(documents))
+        self._nodes = {node.name: node for node in nodes}
+        levels = levels_of(nodes, self.scheduling, usual_levels(documents))
         labels = {node.name: node.labels for node in nodes}
-        self.shapes = Shapes(Words(self.scheduling.models, levels, _networks(whole.cluster), labels))
+        self.shapes = Shapes(Words(self.scheduling.models, levels, networks_of(whole.cluster), labels))
         self.world = World((*nodes, *self._ghosts(nodes, whole.gangs)), tuple(levels.values()), self.queues, SETTINGS)
         self.world.quotas.resize(capacity_of(whole.nodes, self.scheduling))
         self.strays = Strays(self.world, self.shapes, NO_QUEUE)
@@ -57,8 +56,11 @@ class PoolWorld:
 
     def follow(self, news: News, now: int) -> None:
         """Bring it in line. Raises Stale when it must be built anew."""
-        if news.marks != self.marks or any(change.kind == "documents" for change in news.changes):
+        if any(change.kind == "documents" for change in news.changes):
             raise Stale
+        if news.nodes is not None:
+            self._take_nodes(news.nodes)
+            self.marks = dict(news.marks)
         for job in sorted({change.job for change in news.changes if change.job is not None}):
             self.bring(job, news.gangs.get(job), now)
         self.share(news.used)
@@ -143,6 +145,19 @@ class PoolWorld:
             limit=gang.limit_seconds,
         )
         return self.shapes.request(asked, self.scheduling.priorities.get(gang.priority_class or "", ORDINARY))
+
+    def _take_nodes(self, views: Mapping[str, Sequence[Document]]) -> None:
+        """Nodes that only went out of service or came back, and what other pools have. Anything else is built anew."""
+        now = {node.name: node for node in nodes_of(self.pool, views, self.scheduling)}
+        if now.keys() != self._nodes.keys():
+            raise Stale
+        changed = [node for name, node in now.items() if node != self._nodes[name]]
+        if any(replace(self._nodes[node.name], open=node.open) != node for node in changed):
+            raise Stale
+        for node in changed:
+            self.world.node(node)
+        self._nodes = now
+        self.world.quotas.resize(capacity_of(views, self.scheduling))
 
     def _load(self, whole: Whole, now: int) -> None:
         world = self.world
@@ -250,20 +265,6 @@ def _gone(known: Scheduling, gangs: Iterable[Gang]) -> list[QueueRules]:
     """Queues that gangs are in and that are not there any more: nothing starts in them."""
     names = {rules.name for rules in known.queues}
     return [QueueRules(name, stop=Stop.HOLD) for name in sorted({gang.queue for gang in gangs} - names)]
-
-
-def _usual_levels(documents: Iterable[AnyKind]) -> dict[str, str]:
-    """Of the only topology there is."""
-    found = [document for document in documents if isinstance(document, Topology)]
-    return {level.name: level.node_label for level in found[0].spec.levels} if len(found) == 1 else {}
-
-
-def _networks(document: Document | None) -> dict[str, Mapping[str, str]]:
-    """Network -> labels of the cluster's nodes that have it."""
-    if document is None:
-        return {}
-    rules = settings_of(Cluster.model_validate(document)).networks
-    return {network.value: rule.node_selector for network, rule in rules.items()}
 
 
 def _same(old: Gang, row: Gang) -> bool:

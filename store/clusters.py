@@ -8,6 +8,7 @@ from sqlalchemy import delete, func, select, tuple_, update
 from sqlalchemy.orm import Session
 
 from definitions.cluster import NodeView
+from store import pools
 from store.base import Document
 from store.paging import Page, cursor, cut, read_cluster_and_node, read_name, typed
 from store.tables_clusters import ClusterRow, NodeRow
@@ -129,6 +130,8 @@ def record_nodes(session: Session, cluster: str, changed_ones: Sequence[NodeView
             changed(session, update(NodeRow).where(*mine).values(view=document, seen_at=seen.seen_at))
     if gone:
         changed(session, delete(NodeRow).where(NodeRow.cluster == cluster, NodeRow.name.in_(list(gone))))
+    if pools.get(session, cluster) is not None:  # somebody decides for it
+        pools.note(session, cluster, "nodes")
 
 
 def node_names(session: Session, cluster: str) -> list[str]:

@@ -1,6 +1,6 @@
 """What deciding for a pool reads and writes, in the database."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -17,6 +17,7 @@ from definitions.places import Displaced, Placed
 from store import outbox, pool_reads, pools, queue_use, scheduling_documents
 from store.base import Document
 from store.engine import reading, transaction
+from store.pool_reads import Mark
 from store.verdicts import Committed, Verdict
 
 MOST_CHANGES = 10_000  # read for one decision
@@ -51,15 +52,17 @@ class SqlPools:
         with _port_errors():
             return transaction(self._engine, taken)
 
-    def news(self, pool: str, *, watched: bool) -> News:
+    def news(self, pool: str, known: Mapping[str, Mark] | None, *, watched: bool) -> News:
         with _port_errors(), reading(self._engine) as session:
             changes = [Change(row.seq, row.kind, row.job) for row in pools.changes(session, pool, MOST_CHANGES)]
             jobs = {change.job for change in changes if change.job is not None}
+            marks = pool_reads.marks(session)
             return News(
                 changes=tuple(changes),
                 gangs={gang.job: gang for gang in pool_reads.gangs(session, pool, jobs)},
                 used=queue_use.used(session),
-                marks=pool_reads.marks(session),
+                marks=marks,
+                nodes=None if known is None or known == marks else self._nodes(session),
                 watched=_watched(session, pool) if watched else None,
                 more=len(changes) == MOST_CHANGES,
             )

@@ -83,6 +83,21 @@ def test_a_node_that_joins_or_changes_is_known_at_the_next_decision(rig: Rig) ->
     assert (placed_on(rig, job), placed_on(rig, other)) == (["n1"], ["n2"])
 
 
+def test_a_node_that_goes_out_of_service_and_comes_back_takes_nothing_meanwhile(rig: Rig) -> None:
+    """The pool is kept: only what the node is open for has changed."""
+    rig.nodes(NORTH, node("n1"))
+    rig.decide(NORTH)
+    kept, outcomes = rig.activities._kept[NORTH], []
+    for second, schedulable in enumerate((False, False, True), 1):
+        rig.nodes(NORTH, node("n1", schedulable=schedulable, seen_at=START + timedelta(seconds=second)))
+        assert rig.changes(NORTH) == 1, "the pool is woken"
+        if second == 2:
+            rig.wait("digits", cluster=NORTH)
+        outcomes.append(rig.after(5, NORTH).placed)
+    assert outcomes == [0, 0, 1]
+    assert rig.activities._kept[NORTH] is kept
+
+
 def test_what_runs_on_a_node_that_is_gone_holds_its_quota_until_it_is_known_to_be_gone(rig: Rig) -> None:
     rig.nodes(NORTH, node("n1"), node("n2"))
     first = rig.wait("first", cluster=NORTH)

@@ -1,6 +1,7 @@
 """A pool as it is kept between decisions is what the database would make of it, whatever happens in whatever order."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -45,7 +46,7 @@ def test_a_pool_that_is_kept_equals_one_that_is_built_anew(steps: list[tuple[str
         machine.act(act, which, amount)
     rig.after(7)
     kept, anew = rig.activities._kept[POOL].world, built(rig).world
-    assert picture(kept) == picture(anew)
+    assert picture(kept, rig.now) == picture(anew, rig.now)
     past = past_of(anew, rig.now)
     assert past_of(kept, rig.now) == {queue: pytest.approx(amounts, rel=1e-6) for queue, amounts in past.items()}
 
@@ -88,7 +89,7 @@ class Machine:
 
 def built(rig: Rig) -> Pool:
     pools = SqlPools(rig.engine, None, lambda: rig.now)
-    news = pools.news(POOL, watched=True)
+    news = pools.news(POOL, None, watched=True)
     return Pool(Turn(POOL, 0, 0), pools.whole(POOL), news, rig.now)
 
 
@@ -96,9 +97,9 @@ def past_of(pool: PoolWorld, now: datetime) -> dict[str, dict[str, float]]:
     return {rules.name: pool.world.usage.past(rules.name, int(now.timestamp())) for rules in pool.queues}
 
 
-def picture(pool: PoolWorld) -> dict[str, Any]:
-    """All else that a decision depends on."""
-    world = pool.world
+def picture(pool: PoolWorld, now: datetime) -> dict[str, Any]:
+    """All else that a decision depends on. Of a start that has passed only that it has."""
+    world, seconds = pool.world, int(now.timestamp())
     free = world.nodes
     queues = [rules.name for rules in pool.queues]
     return {
@@ -107,7 +108,7 @@ def picture(pool: PoolWorld) -> dict[str, Any]:
         "free": (free.free_cpu.tolist(), free.free_memory.tolist(), free.free_gpu.tolist()),
         "used": {(name, what): world.quotas.used(name, what) for name in queues for what in world.quotas.resources},
         "promises": world.promises,
-        "freeing": world.freeing,
+        "freeing": {job: replace(each, start=max(each.start, seconds)) for job, each in world.freeing.items()},
         "left": sorted((one.victim, one.beneficiary, one.at) for one in world.past),
         "print": pool.print,
         "positions": {job: (row.position, row.reason) for job, row in pool.rows.items()},
