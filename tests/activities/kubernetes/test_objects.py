@@ -6,11 +6,12 @@ import pytest
 import yaml
 
 from activities.adapters.kubernetes.objects import render
-from activities.adapters.kubernetes.objects.placement import is_gated, narrowed
+from activities.adapters.kubernetes.objects.placement import is_gated, narrowed, placement
 from activities.adapters.kubernetes.objects.resources import mig_profile
 from activities.ports import PortError
-from definitions.cluster import ClusterSettings
+from definitions.cluster import ClusterSettings, NetworkRule
 from definitions.job_resources import Network
+from definitions.places import PlacedPod, Placement
 from definitions.pod_needs import PodMount, PodNeeds, PodVolume, RunStorage
 from tests.activities.kubernetes.golden import CASES, FOLDER, NOW, SETTINGS, launch, rendered
 
@@ -143,6 +144,19 @@ def test_a_gated_pod_is_narrowed_to_its_node_beside_what_it_asks_for(
     assert change["schedulingGates"] == left
     assert is_gated({"spec": spec})
     assert not is_gated({"spec": {**spec, "schedulingGates": left}})
+
+
+def test_pods_with_places_do_not_ask_again_for_what_the_scheduler_saw_to() -> None:
+    """It knows a model by further names than the node's label, and a node to avoid is none that it gives."""
+    needs = PodNeeds(image="train:1", gpus=1, gpu_type="H100", gpu_memory=80 * 1024**3, node_selector={"zone": "a"})
+    free = launch(needs, avoid_nodes=("bad",))
+    pods = (PlacedPod(node="home", devices=(0,)),)
+    held = free.model_copy(update={"placement": Placement(pool="north", decision=1, pods=pods)})
+    asks = [placement(each, needs, SETTINGS, NetworkRule()) for each in (free, held)]
+    assert asks[0]["nodeSelector"] == {"zone": "a", SETTINGS.gpu_type_label: "H100"}
+    (term,) = asks[0]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
+    assert sorted(term) == ["matchExpressions", "matchFields"]
+    assert asks[1] == {"nodeSelector": {"zone": "a"}}
 
 
 def test_a_preview_holds_no_value_of_a_secret() -> None:

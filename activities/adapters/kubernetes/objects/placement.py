@@ -18,7 +18,14 @@ Json = dict[str, Any]
 
 
 def placement(launch: AttemptLaunch, needs: PodNeeds, settings: ClusterSettings, rule: NetworkRule) -> Json:
-    """`nodeSelector`, `affinity`, `tolerations` and `priorityClassName` of a pod, as far as there are any."""
+    """`nodeSelector`, `affinity`, `tolerations` and `priorityClassName` of a pod, as far as there are any.
+
+    Which GPUs its node has, and that it is not one to avoid, is the scheduler's to see to where it gives the places: it
+    knows models by further names, and memory that no label tells.
+    """
+    if launch.placement is not None:
+        launch = launch.model_copy(update={"avoid_nodes": ()})
+        needs = needs.model_copy(update={"gpu_type": None, "gpu_memory": None})
     found: Json = {
         "nodeSelector": _node_selector(needs, settings, rule),
         "affinity": _affinity(launch, needs, settings),
