@@ -104,6 +104,29 @@ def test_a_conflict_that_left_nothing_behind_is_tried_again(
     assert len(tries) == 2
 
 
+@pytest.mark.parametrize(("denials", "stored"), [(1, True), (2, True), (3, False)])
+def test_a_denied_write_is_tried_again_and_soon_given_up(
+    objects: S3Objects, monkeypatch: pytest.MonkeyPatch, denials: int, stored: bool
+) -> None:
+    objects.put("key", io.BytesIO(b"earlier"))
+    tries = []
+
+    def denying(*given: Any, **more: Any) -> None:
+        tries.append(given)
+        if len(tries) <= denials:
+            raise ClientError({"Error": {"Code": "AccessDenied"}}, "PutObject")
+        send(*given, **more)
+
+    monkeypatch.setattr("activities.adapters.s3.store.send", denying)
+    if stored:
+        assert objects.put("key", io.BytesIO(b"bytes")) == info("key", b"bytes")
+    else:
+        with pytest.raises(PortError) as denied:
+            objects.put("key", io.BytesIO(b"bytes"))
+        assert (denied.value.code, denied.value.permanent) == ("PD-3410", False)
+    assert (len(tries), read(objects, "key")) == (min(denials + 1, 3), b"bytes" if stored else b"earlier")
+
+
 def test_a_long_stream_of_unknown_length_goes_through_little_memory(place: S3Place) -> None:
     command = [sys.executable, "-c", STREAM, place.bucket, str(place.endpoint)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100)

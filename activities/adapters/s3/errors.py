@@ -17,8 +17,9 @@ from activities.ports import PortError
 ABSENT = ("404", "NoSuchKey", "NotFound")
 TAKEN = ("412", "PreconditionFailed", "409", "ConditionalRequestConflict")
 NO_BUCKET = ("NoSuchBucket",)
+DENIED = "AccessDenied"
 REFUSED = (
-    "403", "AccessDenied", "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken",
+    "403", DENIED, "AllAccessDisabled", "InvalidAccessKeyId", "SignatureDoesNotMatch", "ExpiredToken",
     "InvalidToken", "RequestTimeTooSkewed", "AccountProblem",
 )  # fmt: skip
 TOO_LARGE = ("EntityTooLarge", "XMinioMaxSizeExceeded")

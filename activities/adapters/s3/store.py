@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, BinaryIO, cast
 from botocore.exceptions import ClientError
 
 from activities.adapters.s3.connection import S3Place, connect
-from activities.adapters.s3.errors import ABSENT, TAKEN, code_of, port_errors
+from activities.adapters.s3.errors import ABSENT, DENIED, TAKEN, code_of, port_errors
 from activities.adapters.s3.reading import open_object
 from activities.adapters.s3.writing import DIGEST, hashed, send
 from activities.object_keys import AMBIGUOUS, LONGEST_KEY, check_key, key_problem
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from types_boto3_s3.type_defs import HeadObjectOutputTypeDef
 
 HEX = re.compile(r"[0-9a-f]{64}")
+# How often a denied write is tried again: a store on one disk removes the folder of an object that goes, and denies the
+# write beside it that had just found the folder there.
+DENIALS = 2
 RACES = 5  # how often a name may be taken and free again before a writer gives up
 PAGE = 1000
 LOOKS = 8  # objects looked at side by side while listing
@@ -42,11 +45,13 @@ class S3Objects:
         if if_absent and (known := self.stat(key)):
             return known
         with hashed(data) as source:
-            for _ in range(RACES):
+            for turn in range(RACES):
                 with port_errors(f"write {key}"):
                     try:
                         send(self._client, self._place.bucket, name, source, if_absent=if_absent)
                     except ClientError as error:
+                        if code_of(error) == DENIED and turn < DENIALS:
+                            continue
                         if not if_absent or code_of(error) not in TAKEN:
                             raise
                     else:
