@@ -274,7 +274,7 @@ def leftovers_of(started: Cluster) -> dict[str, list[str]]:
             if any(argument in word for word in process.info["cmdline"] or () for argument in arguments)
         ],
         "mounts": [str(path) for folder in (layout.run, layout.folder) for path in leftovers.mounts_below(folder)],
-        "control groups": [str(path) for path in cgroups.ROOT.glob(f"**/{layout.cgroup}")],
+        "control groups": [path for path, _, _ in os.walk(cgroups.ROOT) if Path(path).name == layout.cgroup],
         "namespaces": [str(path) for path in network.NAMESPACES.glob(layout.netns)],
         "links": [name for name in psutil.net_if_addrs() if name == layout.host_link],
         "plug-ins' notes": [str(path) for path in leftovers.PLUGIN_RESULTS.glob(f"*{layout.id}*")],
