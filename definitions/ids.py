@@ -5,6 +5,8 @@ import time
 
 ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, lower case so that an id is a DNS label
 
+POOL_PREFIX = "pool/"
+
 DEFAULT_TENANT = "default"
 DEFAULT_PROJECT = "default"
 
@@ -29,3 +31,8 @@ def is_id(text: str) -> bool:
 
 def job_workflow_id(tenant: str, job: str) -> str:
     return f"job/{tenant}/{job}"
+
+
+def pool_workflow_id(pool: str) -> str:
+    """Also the topic of messages that decisions for the pool leave to be delivered."""
+    return f"{POOL_PREFIX}{pool}"

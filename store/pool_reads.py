@@ -11,6 +11,7 @@ from typing import NamedTuple
 from sqlalchemy import and_, func, select
 from sqlalchemy.orm import Session
 
+from definitions.ids import pool_workflow_id
 from definitions.states import Phase
 from store.base import Document
 from store.tables_clusters import ClusterRow, NodeRow
@@ -129,7 +130,7 @@ def saves(session: Session, pool: str) -> dict[str, datetime]:
 
 def displaced(session: Session, pool: str, since: datetime) -> Iterator[tuple[Document, datetime]]:
     """What decisions since then said of gangs that had to leave, oldest first, as their documents have it."""
-    said = select(OutboxRow.key).where(OutboxRow.topic == f"pool/{pool}", OutboxRow.created_at >= since)
+    said = select(OutboxRow.key).where(OutboxRow.topic == pool_workflow_id(pool), OutboxRow.created_at >= since)
     keys = [key for key in session.scalars(said) if key.startswith(f"{DISPLACED}/")]
     for part in chunks(sorted({int(key.rpartition("/")[2]) for key in keys})):
         mine = (DecisionRow.pool == pool, DecisionRow.number.in_(part))

@@ -11,6 +11,7 @@ from typing import Any, cast
 from sqlalchemy import Row, Table, bindparam, delete, select, update
 from sqlalchemy.orm import Session
 
+from definitions.ids import job_workflow_id, pool_workflow_id
 from definitions.places import Displaced, Placed, Placement
 from store import outbox, queue_use
 from store.queue_use import Claim
@@ -136,8 +137,8 @@ def _tell(
     messages = [
         outbox.message(
             f"{fact.kind}/{job}/{fact.attempt}/{pool.decision}",
-            f"pool/{pool.name}",
-            f"job/{gangs[job].tenant}/{job}",
+            pool_workflow_id(pool.name),
+            job_workflow_id(gangs[job].tenant, job),
             fact.model_dump(mode="json"),
             now,
         )

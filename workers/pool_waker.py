@@ -14,6 +14,7 @@ from temporalio.service import RPCError
 
 from activities.effects import effect
 from activities.job import utc_now
+from definitions.ids import POOL_PREFIX, pool_workflow_id
 from store import outbox, pools
 from store.engine import reading
 from workers.pausing import rounds
@@ -25,10 +26,6 @@ AGAIN = 5.0  # seconds after which a pool is woken for the same news again
 LATE = timedelta(seconds=5)  # a message that is older was left behind
 AWAY = (RPCError, RuntimeError, OSError, SQLAlchemyError)
 log = logging.getLogger(__name__)
-
-
-def pool_workflow_id(pool: str) -> str:
-    return f"pool/{pool}"
 
 
 class PoolWaker:
@@ -85,7 +82,7 @@ class PoolWaker:
         """Pools to be woken -> their newest change, 0 for those that only have messages left."""
         with reading(self._engine) as session:
             late = outbox.topics(session, self._now() - LATE)
-            left = {topic.removeprefix("pool/"): 0 for topic in late}
+            left = {topic.removeprefix(POOL_PREFIX): 0 for topic in late}
             return left | pools.waiting_pools(session)
 
 

@@ -13,6 +13,7 @@ from activities.ports import PortError
 from activities.scheduling_facts import Change, Left, Message, News, Turn, Used, Watched, Whole
 from definitions.cluster import LOCAL_CLUSTER, NodeView
 from definitions.errors import PerdureError
+from definitions.ids import pool_workflow_id
 from definitions.places import Displaced, Placed
 from store import outbox, pool_reads, pools, queue_use, scheduling_documents
 from store.base import Document
@@ -91,7 +92,7 @@ class SqlPools:
 
     def messages(self, pool: str, limit: int) -> list[Message]:
         with _port_errors(), reading(self._engine) as session:
-            rows = outbox.waiting(session, f"pool/{pool}", limit)
+            rows = outbox.waiting(session, pool_workflow_id(pool), limit)
             return [Message(row.key, row.target, FACT.validate_python(row.body)) for row in rows]
 
     def delivered(self, keys: frozenset[str]) -> None:

@@ -14,7 +14,7 @@ from temporalio.worker import Worker
 from activities.ports import PortError
 from activities.scheduling import Decided
 from activities.scheduling_facts import Message
-from definitions.ids import job_workflow_id
+from definitions.ids import job_workflow_id, pool_workflow_id
 from definitions.places import Displaced
 from definitions.states import Phase
 from store import outbox, pools
@@ -25,7 +25,7 @@ from tests.support.polling import eventually_async
 from tests.support.ports import free_port
 from tests.support.scripted import Script, job_on_engine
 from workers.job_teller import TemporalJobs
-from workers.pool_waker import PoolWaker, pool_workflow_id
+from workers.pool_waker import PoolWaker
 from workers.workflow_runner import workflow_runner
 from workflows.scheduler import SchedulerInput, SchedulerWorkflow
 
