@@ -12,6 +12,7 @@ class Ticket(Wire):
     queue: str
     priority: int = 0  # 0 to 100, within the class
     priority_class: str | None = None
+    reservation: str | None = None  # that it is to run in
 
 
 class PlacedPod(Wire):
@@ -41,9 +42,12 @@ class Placed(Wire):
 
 
 class Displaced(Wire):
-    """The scheduler wants the places of an attempt back: it saves, stops, and waits again."""
+    """The scheduler wants the places of an attempt back: it saves, stops, and waits again. `for_good`: it is cancelled
+    instead. `resizes`: other places are held for it already, and its next attempt begins on these."""
 
     kind: Literal["displaced"] = "displaced"
     attempt: int
     at: datetime
     reason: str
+    for_good: bool = False
+    resizes: bool = False

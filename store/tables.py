@@ -3,8 +3,9 @@
 from store.base import Base
 from store.tables_access import IdempotencyRow, SecretRow, TokenRow
 from store.tables_clusters import ClusterRow, InstallationRow, NodeRow
-from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobRow
+from store.tables_jobs import ArtifactRow, AttemptRow, CheckpointRow, EventRow, JobFollowerRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow, TemplateRow
+from store.tables_reservations import BookingRow, ReservationRow, ReservedUseRow
 from store.tables_scheduling import (
     DecisionRow,
     GangRow,
@@ -21,6 +22,7 @@ metadata = Base.metadata
 __all__ = [
     "ArtifactRow",
     "AttemptRow",
+    "BookingRow",
     "CheckpointRow",
     "ClusterRow",
     "DecisionRow",
@@ -28,6 +30,7 @@ __all__ = [
     "GangRow",
     "IdempotencyRow",
     "InstallationRow",
+    "JobFollowerRow",
     "JobRow",
     "NodeRow",
     "OutboxRow",
@@ -35,6 +38,8 @@ __all__ = [
     "PoolRow",
     "QueuePastRow",
     "QueueUseRow",
+    "ReservationRow",
+    "ReservedUseRow",
     "ScheduleRow",
     "SchedulingDocumentRow",
     "SecretRow",

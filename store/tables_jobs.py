@@ -41,6 +41,7 @@ class JobRow(Tenanted, Base):
         _partial("ix_jobs_to_plan", "ended_at", where="cleanup_planned_at IS NULL AND ended_at IS NOT NULL"),
         _partial("ix_jobs_expiring", "expires_at", where="expires_at IS NOT NULL AND deleted_at IS NULL"),
         _partial("ix_jobs_to_purge", "deleted_at", where="deleted_at IS NOT NULL AND purged_at IS NULL"),
+        _partial("ix_jobs_parent", "tenant", "project", "parent", "array_index", where="parent IS NOT NULL"),
     )
 
     id: Mapped[str] = mapped_column(primary_key=True)
@@ -84,6 +85,8 @@ class JobRow(Tenanted, Base):
     deleted_at: Mapped[datetime | None]
     purged_at: Mapped[datetime | None]
     cluster: Mapped[str] = mapped_column(server_default=LOCAL_CLUSTER)
+    parent: Mapped[str | None]  # the array that it is one of
+    array_index: Mapped[int | None]
 
 
 class AttemptRow(Tenanted, Base):
@@ -169,3 +172,13 @@ class ArtifactRow(Tenanted, Base):
     object_key: Mapped[str]
     created_at: Mapped[datetime]
     deleted_at: Mapped[datetime | None]
+
+
+class JobFollowerRow(Tenanted, Base):
+    """`follower`, a job of the same project, is told when `job` has ended: it waits for it, or is its array."""
+
+    __tablename__ = "job_followers"
+    __table_args__ = (_of_job(), Index("ix_job_followers_follower", "tenant", "project", "follower"))
+
+    job: Mapped[str] = mapped_column(primary_key=True)
+    follower: Mapped[str] = mapped_column(primary_key=True)

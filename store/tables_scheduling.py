@@ -88,6 +88,10 @@ class GangRow(Tenanted, Base):
     end_at: Mapped[datetime | None]
     firm: Mapped[bool | None]  # whether start_at is promised or estimated
     leaves_for: Mapped[str | None]  # the gang that gets its places
+    # Of a gang that changes its size: what it gets when its present attempt is over, held with what it has until then.
+    next_pods: Mapped[list[Document] | None]
+    next_amounts: Mapped[Document | None]
+    reservation: Mapped[str | None]  # that it is to run in
 
 
 class QueueUseRow(Base):
