@@ -134,6 +134,7 @@ def _load() -> None:
         error_codes_pod,
         error_codes_production,
         error_codes_queueing,
+        error_codes_reservations,
         error_codes_run,
         error_codes_scheduling,
         error_codes_spec,

@@ -1,0 +1,42 @@
+"""Codes PD-2160 to PD-2179: naming, booking, making longer and giving up what is reserved."""
+
+from definitions.errors import Exit, register
+
+CONFLICT = 409
+UNPROCESSABLE = 422
+
+
+def _denied(code: str, title: str, why: str, remedy: str) -> None:
+    register(code, title, CONFLICT, Exit.CONFLICT, why, remedy)
+
+
+_denied(
+    "PD-2163",
+    "Window stays as long as it is",
+    "A window becomes longer only as far as its reservation allows when it is booked, when that is asked for in time, "
+    "and never into another window of the same capacity.",
+    "Ask for less or earlier, or book another window; `extension` of the document says what is allowed.",
+)
+_denied(
+    "PD-2164",
+    "Window cannot be given up",
+    "What has ended holds nothing any more.",
+    "Nothing is to be done; perdure reservations show NAME tells which windows are still to come.",
+)
+register(
+    "PD-2165",
+    "No such window",
+    404,
+    Exit.NOT_FOUND,
+    "The reservation has no window of that number that is booked, or none at all that is not over. Windows are booked "
+    "60 days ahead, and always the next one.",
+    "Name one of the windows that perdure reservations show NAME lists.",
+)
+register(
+    "PD-2166",
+    "Nothing of it is still to come",
+    UNPROCESSABLE,
+    Exit.USAGE,
+    "Every window that the document describes is over already, so that it would keep nothing.",
+    "Choose a later start, or a repetition that goes on.",
+)
