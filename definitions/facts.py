@@ -11,7 +11,7 @@ from pydantic import Field
 
 from definitions.attempt import AttemptObservation, AttemptRef, Collected, StopRequest
 from definitions.places import Displaced, Placed
-from definitions.states import FailureClass
+from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
 
 
@@ -86,8 +86,28 @@ class Requested(Wire):
     priority: int | None = None  # 0 to 100
 
 
+class JobEnded(Wire):
+    """A job that others follow has ended. Told at least once."""
+
+    kind: Literal["job-ended"] = "job-ended"
+    job: str
+    name: str
+    phase: Phase  # a final one
+    failure: FailureClass | None = None
+    at: datetime
+
+
 Fact = Annotated[
-    Launched | LaunchFailed | Observed | AttemptCollected | CollectFailed | TimerFired | Requested | Placed | Displaced,
+    Launched
+    | LaunchFailed
+    | Observed
+    | AttemptCollected
+    | CollectFailed
+    | TimerFired
+    | Requested
+    | Placed
+    | Displaced
+    | JobEnded,
     Field(discriminator="kind"),
 ]
 

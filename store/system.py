@@ -14,7 +14,7 @@ from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.ids import new_id
 from definitions.states import FailureClass, Phase
-from store import checkpoints, events, snapshots
+from store import checkpoints, events, followers, snapshots
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
 from store.tables_clusters import ClusterRow, InstallationRow
@@ -72,6 +72,7 @@ def refuse_start(session: Session, job: str, now: datetime, event: Event) -> boo
     row.phase, row.failure, row.reason, row.live_name = Phase.FAILED, FailureClass.INFRASTRUCTURE, event.reason, None
     row.generation += 1
     session.flush()
+    followers.tell(session, row)
     events.append(session, row.tenant, row.project, row.id, [event])
     return True
 
@@ -139,6 +140,7 @@ def mark_purged(session: Session, job: JobRow, now: datetime) -> None:
     checkpoints.mark_all_deleted(session, row, now)
     gone = update(ArtifactRow).where(ArtifactRow.job == row.id, ArtifactRow.deleted_at.is_(None))
     changed(session, gone.values(deleted_at=now))
+    followers.forget(session, row.tenant, row.id)
     row.purged_at = row.purged_at or now
 
 

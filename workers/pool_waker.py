@@ -82,7 +82,7 @@ class PoolWaker:
         """Pools to be woken -> their newest change, 0 for those that only have messages left."""
         with reading(self._engine) as session:
             late = outbox.topics(session, self._now() - LATE)
-            left = {topic.removeprefix(POOL_PREFIX): 0 for topic in late}
+            left = {topic.removeprefix(POOL_PREFIX): 0 for topic in late if topic.startswith(POOL_PREFIX)}
             return left | pools.waiting_pools(session)
 
 

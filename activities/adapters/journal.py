@@ -2,7 +2,7 @@
 
 One transaction per entry, with the job's row locked: state, events, attempt, evidence, checkpoints and artifacts of an
 entry are all there, or none is. So is what the job asks of the scheduler, or gives back to it: a job that is recorded
-as waiting waits, and one that is recorded as ended holds nothing.
+as waiting waits, and one that is recorded as ended holds nothing, and has left word to everybody who follows it.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,7 +20,7 @@ from definitions.job import Job
 from definitions.job_state import JobState
 from policies.job_asks import asking_of
 from policies.job_steps import deadline
-from store import artifacts, attempts, checkpoints, events, gangs
+from store import artifacts, attempts, checkpoints, events, followers, gangs
 from store.engine import transaction
 from store.gangs import Ask
 from store.tables_jobs import JobRow
@@ -56,8 +56,12 @@ class SqlJournal:
 def _write(session: Session, entry: JournalEntry) -> None:
     state = entry.state
     job = _locked(session, state.tenant, state.project, state.job)
+    over = job.phase.is_final
     if _apply(session, job, state):
         _ask(session, job, state)
+    if job.phase.is_final and not over:
+        session.flush()
+        followers.tell(session, job)
     events.append(session, job.tenant, job.project, job.id, entry.events)
     if entry.attempt is not None:
         attempts.record(session, job, entry.attempt, state.event_count)
