@@ -137,6 +137,9 @@ class ReservationSpec(SpecModel):
 
     description: Text = Field("", description="What it is for.", examples=["Nightly evaluation."])
     queue: Name = Field(description="Queue that owns it and is charged for it.", examples=["research"])
+    cluster: Name | None = Field(
+        None, description="Cluster whose nodes are kept; left out, those of this machine.", examples=["north-1"]
+    )
     pool: Name | None = Field(
         None, description="NodePool that it is taken from; left out, any nodes.", examples=["training"]
     )

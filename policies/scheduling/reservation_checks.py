@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.node_pool import NodePool, SimulatedNodes
 from definitions.queue import Queue
 from definitions.reservation import Reservation
@@ -88,8 +89,11 @@ def _not_in_pool(kept: Kept) -> Iterator[Fault]:
     capacity, made = kept.document.spec.capacity, kept.made
     if made is None:
         return
-    pool = kept.document.spec.pool
-    if capacity.flavor is not None and capacity.flavor != made.flavor:
+    pool, cluster = kept.document.spec.pool, kept.document.spec.cluster
+    if cluster not in (None, LOCAL_CLUSTER):
+        what = f"nodes of {pool} are made up, and stand for those of this machine, not of {cluster}"
+        yield _fault("PD-1618", kept, ("spec", "cluster"), what, "remove cluster, or name another pool")
+    elif capacity.flavor is not None and capacity.flavor != made.flavor:
         there = f"GPUs of {made.flavor}" if made.flavor else "no GPUs"
         what = f"nodes of {pool} have {there}, not of {capacity.flavor}"
         yield _fault("PD-1618", kept, (*CAPACITY, "flavor"), what, "correct flavor, or name another pool")

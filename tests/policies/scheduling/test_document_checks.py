@@ -240,6 +240,14 @@ def read(*documents: dict[str, Any]) -> list[AnyKind]:
             "training-0000 to training-0003",
         ),
         (
+            [HALL, queue("all"), pool(), reservation(pool="training", cluster="north", capacity={"nodes": 1})],
+            3,
+            "spec.cluster",
+            "PD-1618",
+            "nodes of training are made up, and stand for those of this machine, not of north",
+            "remove cluster",
+        ),
+        (
             [queue("top", **gpus(limit=8)), queue("all", "top"), reservation(capacity={"gpus": 9})],
             2,
             "spec.capacity.gpus",
