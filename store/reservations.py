@@ -159,7 +159,6 @@ def change(session: Session, row: BookingRow, values: Document, actor: str, now:
     written = new | {"version": version, "updated_at": now, "updated_by": actor}
     if not changed(session, update(BookingRow).where(*mine, *seen).values(**written)):
         return False
-    session.expire(row)
     pools.note(session, row.pool, NEWS)
     return True
 
