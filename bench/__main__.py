@@ -12,6 +12,7 @@ ALL = (
     "accept",
     "throughput",
     "cluster",
+    "gangs",
     "openb",
     "placements",
     "backfill",

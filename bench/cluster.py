@@ -6,15 +6,13 @@ from collections.abc import Sequence
 from threading import Event, Thread
 from typing import Any
 
-import psutil
-
 from bench.cluster_calls import GOAL, by_job, calls
 from bench.cluster_latency import latencies, told
 from bench.cluster_objects import template
 from bench.cluster_restart import restart
 from bench.cluster_rig import PODS, Rig, rig
 from bench.cluster_rounds import Round, bare_round, own_round
-from bench.harness import memory, per_job, processor, report, say
+from bench.harness import memory, per_job, report, say
 from deploy.testcluster import cluster
 from workers.leave import leave
 
@@ -48,10 +46,10 @@ def _compare(made: Rig, given: argparse.Namespace) -> dict[str, Any]:
     first = bare_round(made, objects, "first", half, given.at_once)
     idle = made.worker_memory()
     say("jobs through the control plane")
-    before = _processor(made)
+    before = made.processor()
     with _Peak(made) as peak:
         own = own_round(made, "own", given.jobs, given.at_once)
-    spent = per_job(before, _processor(made), given.jobs)
+    spent = per_job(before, made.processor(), given.jobs)
     counted = calls(made.cluster, made.space, own.began, own.began + own.seconds)
     say("bare jobs, second half")
     second = bare_round(made, objects, "second", given.jobs - half, given.at_once)
@@ -72,16 +70,6 @@ def _compare(made: Rig, given: argparse.Namespace) -> dict[str, Any]:
 
 def _rate(rounds: Sequence[Round]) -> float:
     return round(sum(each.count for each in rounds) / sum(each.seconds for each in rounds), 2)
-
-
-def _processor(made: Rig) -> dict[str, float]:
-    """Processor seconds of every process that takes part, the cluster's own servers included."""
-    found = processor(made.stack)
-    others = {server.name: server.pid for server in made.cluster.cluster.servers.all()}
-    for name, pid in {"cluster worker": made.worker.pid, **others}.items():
-        times = psutil.Process(pid).cpu_times()
-        found[name] = times.user + times.system
-    return found
 
 
 class _Peak:

@@ -4,7 +4,7 @@ import secrets
 import sqlite3
 import threading
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ import psutil
 import yaml
 
 from bench.cluster_witness import Witness, witness
-from bench.harness import client, control_plane, say
+from bench.harness import client, control_plane, processor, say
 from tests.support.cluster import Namespace, TestCluster, running_cluster
 from tests.support.cluster_worker import ClusterWorker, account, running_worker
 from tests.support.polling import eventually
@@ -41,7 +41,7 @@ class Rig:
     kubeconfig: Path  # of the worker's own account
     witness: Witness
     place: str
-    seconds: float
+    seconds: float | None  # that a pod runs; None: until it is told to end
 
     @property
     def state(self) -> Path:
@@ -89,6 +89,15 @@ class Rig:
         """MiB of the cluster's worker, shared pages counted once among those that share them."""
         return round(psutil.Process(self.worker.pid).memory_full_info().pss / 1024**2, 1)
 
+    def processor(self) -> dict[str, float]:
+        """Processor seconds of every process that takes part, the cluster's own servers included."""
+        found = processor(self.stack)
+        others = {server.name: server.pid for server in self.cluster.cluster.servers.all()}
+        for name, pid in {"cluster worker": self.worker.pid, **others}.items():
+            times = psutil.Process(pid).cpu_times()
+            found[name] = times.user + times.system
+        return found
+
 
 class Slots:
     """So many at a time: `each(number)` begins one in a pool's thread, `over` is told how many have ended."""
@@ -113,21 +122,24 @@ class Slots:
 
 
 @contextmanager
-def rig(nodes: int, seconds: float) -> Iterator[Rig]:
-    """All of it, with so many nodes, and pods that run for `seconds`. Nothing of it is left afterwards."""
+def rig(
+    nodes: int, seconds: float | None, capacity: Mapping[str, str] = CAPACITY, there: TestCluster | None = None
+) -> Iterator[Rig]:
+    """All of it, with so many nodes, and pods that run for `seconds`. `there`: a cluster that runs already, and stays.
+    Of the rest nothing is left afterwards."""
     place = secrets.token_hex(4)
     with ExitStack() as held:
         say("starting the cluster")
-        cluster = held.enter_context(running_cluster(real=False))
+        cluster = there or held.enter_context(running_cluster(real=False))
         say(f"adding {nodes} simulated nodes")
-        held.enter_context(cluster.simulated_nodes(nodes, CAPACITY, {PLACE: place}))
+        held.enter_context(cluster.simulated_nodes(nodes, capacity, {PLACE: place}))
         space, bare = held.enter_context(cluster.namespace()), held.enter_context(cluster.namespace())
         say("starting the control plane and the cluster's worker")
         stack = held.enter_context(control_plane())
         folder = stack.home.parent
         kubeconfig = held.enter_context(account(cluster, space, folder))
         file = folder / "cluster.yaml"
-        file.write_text(yaml.safe_dump(cluster_document(space.name, f"{seconds:g}s")))
+        file.write_text(yaml.safe_dump(cluster_document(space.name, None if seconds is None else f"{seconds:g}s")))
         stack.run("clusters", "add", NAME, "-f", str(file))
         worker = held.enter_context(running_worker(stack, NAME, kubeconfig))
         seen = held.enter_context(witness(cluster.cluster.layout.folder, space.name, folder))

@@ -57,7 +57,7 @@ def bare_round(rig: Rig, template: Template, stem: str, count: int, at_once: int
         made = making.submit(slots.fill, count, lambda number: template.make(rig.bare, f"{stem}-{number}"))
         made.add_done_callback(lambda done: http.close() if done.exception() else None)  # the watch ends with it
         try:
-            removed = [removing.submit(remove, name) for name in _completed(changes, count)]
+            removed = [removing.submit(remove, name) for name in completed(changes, count)]
         except httpx.HTTPError:
             made.result()  # raises what is the cause of the other
             raise
@@ -66,7 +66,7 @@ def bare_round(rig: Rig, template: Template, stem: str, count: int, at_once: int
     return Round([], count, began, time.perf_counter() - mark)
 
 
-def _completed(changes: Iterable[Change], count: int) -> Iterator[str]:
+def completed(changes: Iterable[Change], count: int) -> Iterator[str]:
     """Names of Jobs as they become complete, until so many have."""
     over = set[str]()
     for change in changes:

@@ -1,0 +1,87 @@
+"""The benchmark of gangs, small: on a real API server, each of its parts finds what must be so; and its counts are
+right for what did not go well."""
+
+from collections import Counter
+
+import pytest
+
+from bench.cluster_witness import Sighting
+from bench.gangs_decisions import Round, decided, durable_at
+from bench.gangs_pods import all_run_at, wholeness
+from bench.gangs_preempt import preempt
+from bench.gangs_restart import restart
+from bench.gangs_rig import Field, field
+from bench.gangs_throughput import throughput
+from bench.harness import client
+from tests.support.cluster import TestCluster
+from tests.support.polling import eventually
+
+NODES, GANGS = 8, 8
+
+
+@pytest.mark.kube
+@pytest.mark.timeout(400)
+def test_gangs_are_whole_the_quarter_is_freed_and_decisions_go_on_after_a_kill(kube_api: TestCluster) -> None:
+    with field(NODES, 1.0, kube_api) as made:
+        many = throughput(made, GANGS, 1.0)
+        made.rig.let_pods_end(None)
+        urgent = preempt(made)
+        _end_all(made)
+        again = restart(made, NODES)
+
+    assert many["ours"]["wholeness"]["half_started"] == many["bare"]["wholeness"]["half_started"] == 0
+    assert many["ours"]["decisions"]["placed"] == GANGS
+    assert 0 < many["ours"]["useful_gpu_percent"] < many["ours"]["held_gpu_percent"] <= 100
+    assert many["ours"]["queued_to_durable_seconds"]["min"] > 0
+    assert (urgent["victims"], urgent["gang_pods"], urgent["others_that_went"]) == (2, 2, 0)
+    assert 0 < urgent["victims_told_after_seconds"] < urgent["admitted_after_seconds"]
+    assert 0 < again["first_decision_after_seconds"] <= again["first_placement_after_seconds"]
+    assert again["hold_places"] == NODES
+
+
+def _end_all(made: Field) -> None:
+    """Whatever runs or waits is cancelled, so that the nodes are empty."""
+    open_ones = [job for job, phase in made.rig.phases().items() if phase in ("Running", "Queued")]
+    with client(made.rig.stack) as opened:
+        for job in open_ones:
+            opened.post(f"/jobs/{job}:cancel", headers={"Idempotency-Key": job}).raise_for_status()
+    eventually(lambda: made.count(open_ones, "Cancelled") == len(open_ones), 60, "all are cancelled")
+
+
+def _seen(*told: tuple[float, str, str]) -> list[Sighting]:
+    return [Sighting(at, "g", pod, phase) for at, pod, phase in told]
+
+
+@pytest.mark.parametrize(
+    ("seen", "half", "apart"),
+    [
+        (_seen((1, "a", "Running"), (2, "b", "Running"), (6, "a", "Succeeded"), (7, "b", "Succeeded")), 0, 1.0),
+        (_seen((1, "a", "Running"), (6, "a", "Succeeded"), (8, "b", "Running"), (9, "b", "Succeeded")), 1, 7.0),
+        (_seen((1, "a", "Running"), (6, "a", "Succeeded")), 1, 0.0),
+        (_seen((1, "a", "Running"), (3, "b", "Succeeded"), (4, "a", "Succeeded")), 0, 2.0),
+        ([], 1, None),
+    ],
+)
+def test_a_gang_is_half_started_when_one_pod_was_over_before_the_other_began(
+    seen: list[Sighting], half: int, apart: float | None
+) -> None:
+    found = wholeness({"g": seen}, ["g"], 2)
+
+    assert found["half_started"] == half
+    assert (found["apart_seconds"] or {}).get("max") == apart
+
+
+def test_a_gang_runs_when_its_last_pod_does() -> None:
+    seen = _seen((1, "a", "Running"), (2, "b", "Pending"), (5, "b", "Running"), (6, "b", "Running"))
+
+    assert all_run_at(seen[:2], 2) is None
+    assert all_run_at(seen, 2) == 5
+
+
+def test_decisions_are_counted_by_the_calls_that_placed_somebody_and_are_durable_at_their_end() -> None:
+    made = [Round(10, 12, 1, 6, 0), Round(20, 21, 1, 0, 0), Round(30, 32, 2, 2, 1)]
+
+    found = decided(made)
+
+    assert (found["rounds"], found["placed"], found["placed_per_second"]) == (3, 8, 2.0)
+    assert durable_at(Counter({"a": 1, "b": 2, "lost": 9}), made) == {"a": 12, "b": 32}
