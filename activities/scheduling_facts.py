@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple, Protocol
 
+from definitions.facts import JobEnded
 from definitions.places import Displaced, Placed
 from store.base import Document
 from store.pool_reads import Gang, Mark, Stray
@@ -88,7 +89,7 @@ class Message:
 
     key: str
     target: str
-    fact: Placed | Displaced
+    fact: Placed | Displaced | JobEnded
 
 
 class Pools(Protocol):

@@ -71,6 +71,7 @@ class Verb(StrEnum):
     EXTEND = "extend"
     CHECKPOINT = "checkpoint"
     REPRIORITISE = "reprioritise"
+    RESIZE = "resize"
 
 
 class Requested(Wire):
@@ -84,6 +85,7 @@ class Requested(Wire):
     at: datetime
     extend_by: timedelta | None = None
     priority: int | None = None  # 0 to 100
+    nodes: int | None = None  # that an elastic job is to run on
 
 
 class JobEnded(Wire):
@@ -97,6 +99,13 @@ class JobEnded(Wire):
     at: datetime
 
 
+class EndsFound(Wire):
+    """What the store says of jobs that others wait for: those that have ended."""
+
+    kind: Literal["ends-found"] = "ends-found"
+    ends: tuple[JobEnded, ...] = ()
+
+
 Fact = Annotated[
     Launched
     | LaunchFailed
@@ -107,7 +116,8 @@ Fact = Annotated[
     | Requested
     | Placed
     | Displaced
-    | JobEnded,
+    | JobEnded
+    | EndsFound,
     Field(discriminator="kind"),
 ]
 
@@ -140,6 +150,7 @@ class AttemptSummary(Wire):
     checkpoint_step: int | None = None
     counted: bool = True  # whether it used up the retry budget
     displaced: bool = False  # whether the scheduler took its places back
+    resized: bool = False  # whether it was stopped only to go on with another number of nodes
     nodes: tuple[str, ...] = ()
     last_lines: tuple[str, ...] = ()
 
@@ -179,6 +190,13 @@ class PollCommand(Wire):
     ref: AttemptRef
 
 
+class LookCommand(Wire):
+    """Ask the store which of these jobs have ended: the slow safety net under the word that is left for followers."""
+
+    kind: Literal["look"] = "look"
+    jobs: tuple[str, ...]
+
+
 class RecordCommand(Wire):
     """Write the state to the store now (every other command carries the state too)."""
 
@@ -186,6 +204,6 @@ class RecordCommand(Wire):
 
 
 Command = Annotated[
-    LaunchCommand | StopCommand | CollectCommand | ControlCommand | PollCommand | RecordCommand,
+    LaunchCommand | StopCommand | CollectCommand | ControlCommand | PollCommand | LookCommand | RecordCommand,
     Field(discriminator="kind"),
 ]

@@ -4,6 +4,7 @@ from datetime import datetime, timedelta
 
 from definitions.attempt import AttemptLaunch, AttemptRef
 from definitions.facts import AttemptSummary, Event, Verb
+from definitions.job_order import Awaited
 from definitions.places import Placement, Ticket
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
@@ -31,13 +32,25 @@ class CheckpointRules(Wire):
     resume: bool = True
 
 
+class Sizes(Wire):
+    """Numbers of nodes of an elastic job. `asked`: what people want. `ceiling`: more than that the scheduler does not
+    give it; as many as it can use, until a person asks for a certain number."""
+
+    least: int
+    most: int
+    asked: int
+    ceiling: int
+
+
 class JobState(Wire):
     """What a job is between two facts. Everything needed to decide is here, and nothing else."""
 
     tenant: str
     project: str
     job: str
-    launch: AttemptLaunch  # the template of every attempt: ref, deadline and resume point are filled in per attempt
+    # The template of every attempt: ref, deadline and resume point are filled in per attempt. Its nodes are those of the
+    # current attempt.
+    launch: AttemptLaunch
     seed: str  # 32 hex digits made at submit; attempt tokens derive from it, so that a replay finds the same ones
     retry: RetryRules = RetryRules()
     checkpoints: CheckpointRules = CheckpointRules()
@@ -75,6 +88,9 @@ class JobState(Wire):
     queued_at: datetime | None = None
     placement: Placement | None = None  # of the current attempt
     displaced: str = ""  # why the scheduler wants the places of the current attempt back
+    after: tuple[Awaited, ...] = ()  # other jobs that have to end before it begins
+    sizes: Sizes | None = None  # None: every attempt has as many nodes as the document says
+    resizes: bool = False  # the current attempt is stopped only to go on with another number of nodes
 
 
 class JobInput(Wire):

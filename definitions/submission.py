@@ -1,6 +1,8 @@
 """Where a job was submitted from, as its row keeps it."""
 
+from definitions.array_state import ArrayPlace
 from definitions.attempt import SeedCheckpoint
+from definitions.job_order import Awaited
 from definitions.places import Ticket
 from definitions.wire import Wire
 
@@ -22,3 +24,5 @@ class JobSubmission(Wire):
     snapshot: str | None = None
     seed_checkpoint: SeedCheckpoint | None = None
     ticket: Ticket | None = None  # found at acceptance; None: it starts without waiting for a place
+    after: tuple[Awaited, ...] = ()  # found at acceptance
+    array: ArrayPlace | None = None  # of a job that an array made

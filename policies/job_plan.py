@@ -14,6 +14,8 @@ from definitions.pod_needs import PodNeeds
 from definitions.states import Mode
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
+from policies.array_children import array_environment
+from policies.job_sizes import sizes_of
 from policies.pod_plan import pod_needs
 
 SHELL = ("/bin/sh", "-c")
@@ -46,6 +48,8 @@ def initial_state(job: Job, ids: JobIds, submission: JobSubmission) -> JobState:
         resume_from=seed.folder if seed else None,
         resume_step=seed.step if seed else None,
         ticket=submission.ticket,
+        sizes=sizes_of(spec),
+        after=submission.after,
     )
 
 
@@ -63,7 +67,7 @@ def attempt_template(job: Job, ids: JobIds, submission: JobSubmission) -> Attemp
         owner=ids.owner,
         mode=spec.mode,
         argv=argv_of(spec),
-        env=_env(spec),
+        env=_env(spec) | array_environment(submission.array),
         secret_files=tuple(SecretFile(secret=file.secret, path=file.path) for file in spec.secret_files),
         base_env=submission.base_env,
         workdir=_workdir(spec),

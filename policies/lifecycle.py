@@ -11,7 +11,9 @@ from definitions.facts import (
     AttemptCollected,
     AttemptSummary,
     CollectFailed,
+    EndsFound,
     Fact,
+    JobEnded,
     Launched,
     LaunchFailed,
     Observed,
@@ -26,7 +28,8 @@ from definitions.places import Displaced, Placed
 from definitions.states import FailureClass, Phase
 from policies.checkpoints import explain_resume, resume_point
 from policies.failure import Judgement, judge
-from policies.job_queueing import is_leaving, next_attempt, on_displaced, on_placed, wait_again
+from policies.job_order import Order, in_order, look, on_ended, standing, waits_for_others
+from policies.job_queueing import is_leaving, next_attempt, on_displaced, on_placed, wait_again, was_resized
 from policies.job_steps import Decision, collect, end, move, note, stay, stop_command
 from policies.job_waits import WAITS, ran_on, runs, started_at, waits
 from policies.requests import on_request
@@ -40,9 +43,9 @@ OF_PLACES = ("PD-3030", "PD-3031")  # refusals of a placement, not of what was t
 
 def begin(state: JobState, now: datetime, *, suspended: bool = False) -> Decision:
     """The first decision about an accepted job."""
-    if suspended:
+    if suspended and standing(state.after).order is not Order.NEVER:
         return move(state, Phase.SUSPENDED, "submitted as suspended; `jobs resume` starts it", now, RecordCommand())
-    return next_attempt(state, now, "first start")
+    return in_order(state, now, "first start")
 
 
 def moment(fact: Fact, fallback: datetime) -> datetime:
@@ -78,8 +81,14 @@ def advance(state: JobState, fact: Fact, now: datetime) -> Decision:
             return _finish_attempt(state, fact.collected, now)
         case Phase.COLLECTING, CollectFailed() if fact.attempt == state.attempt:
             return _finish_attempt(state, _nothing_kept(state, fact), now)
+        case ((Phase.PENDING | Phase.SUSPENDED), JobEnded()):
+            return on_ended(state, (fact,), now)
+        case ((Phase.PENDING | Phase.SUSPENDED), EndsFound()):
+            return on_ended(state, fact.ends, now)
+        case Phase.PENDING, TimerFired() if waits_for_others(state):
+            return look(state)
         case Phase.BACKING_OFF, TimerFired() if state.wake_at is None or now >= state.wake_at:
-            return next_attempt(state, now, "retry")
+            return next_attempt(state, now, "at its new size" if was_resized(state) else "retry")
         case ((Phase.STARTING | Phase.RUNNING), TimerFired()):
             return _poll(state)
         case ((Phase.SUSPENDING | Phase.CANCELLING), TimerFired()):
@@ -165,7 +174,7 @@ def _judge(state: JobState, collected: Collected) -> Judgement:
         found = judge(collected.observation, state.launch.mode)
     if found.failure is None or not _is_displaced(state):
         return found
-    why = f"displaced: {state.displaced}; {found.reason}"
+    why = f"{'' if state.resizes else 'displaced: '}{state.displaced}; {found.reason}"
     return found.model_copy(update={"failure": FailureClass.PREEMPTED, "reason": why})
 
 
@@ -207,6 +216,7 @@ def _remember(state: JobState, collected: Collected, judgement: Judgement, now: 
         last_lines=judgement.last_lines,
         counted=False,
         displaced=judgement.failure is not None and _is_displaced(state),
+        resized=judgement.failure is not None and _is_displaced(state) and state.resizes,
     )
     # Nothing is decided from earlier attempts' last lines, and a hundred times twenty would not fit into a history.
     earlier = tuple(attempt.model_copy(update={"last_lines": ()}) for attempt in state.attempts)
@@ -227,7 +237,7 @@ def _suspended(state: JobState, now: datetime) -> Decision:
         if state.resume_step is None
         else f"it will resume from step {state.resume_step}"
     )
-    idle = state.model_copy(update={"stop_requested": None, "displaced": "", "queued_at": None})
+    idle = state.model_copy(update={"stop_requested": None, "displaced": "", "resizes": False, "queued_at": None})
     return move(idle, Phase.SUSPENDED, f"suspended; {step}", now, RecordCommand())
 
 

@@ -6,7 +6,8 @@ from definitions.facts import ControlCommand, Fact, RecordCommand, Requested, Ve
 from definitions.job_state import JobState
 from definitions.places import Displaced
 from definitions.states import Phase
-from policies.job_queueing import is_leaving, next_attempt
+from policies.job_order import in_order
+from policies.job_queueing import is_leaving
 from policies.job_steps import HANDLED_KEPT, Decision, deadline, end, move, note, stay, stop_attempt
 
 MOST_PRIORITY = 100
@@ -85,7 +86,7 @@ def on_request(state: JobState, request: Requested, now: datetime) -> Decision:
         case Verb.SUSPEND:
             return _suspend(state, request, now)
         case Verb.RESUME:
-            return next_attempt(state, now, _said("resumed", request), actor=request.actor)
+            return in_order(state, now, _said("resumed", request), actor=request.actor)
         case Verb.EXTEND:
             return _extend(state, request, now)
         case Verb.CHECKPOINT:

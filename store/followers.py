@@ -4,6 +4,8 @@ Following and ending both hold the job's row, so whoever follows is either told 
 end, or finds that the job has ended already.
 """
 
+from collections.abc import Sequence
+
 from sqlalchemy import delete, or_, select
 from sqlalchemy.orm import Session
 
@@ -11,7 +13,7 @@ from definitions.facts import JobEnded
 from definitions.ids import job_workflow_id
 from store import outbox
 from store.tables_jobs import JobFollowerRow, JobRow
-from store.upsert import changed, insert_missing
+from store.upsert import changed, chunks, insert_missing
 
 TOPIC = "jobs"  # of these messages in the outbox
 
@@ -51,6 +53,15 @@ def of(session: Session, tenant: str, project: str, job: str) -> list[str]:
     """Ids of those who follow a job, or followed it when it ended."""
     mine = (JobFollowerRow.tenant == tenant, JobFollowerRow.project == project, JobFollowerRow.job == job)
     return list(session.scalars(select(JobFollowerRow.follower).where(*mine).order_by(JobFollowerRow.follower)))
+
+
+def ends(session: Session, tenant: str, project: str, jobs: Sequence[str]) -> list[JobEnded]:
+    """How those of these jobs have ended that have, by id; the deleted ones too."""
+    found: list[JobEnded] = []
+    for some in chunks(sorted(set(jobs))):
+        mine = (JobRow.tenant == tenant, JobRow.project == project, JobRow.id.in_(some), JobRow.ended_at.is_not(None))
+        found += (end_of(row) for row in session.scalars(select(JobRow).where(*mine).order_by(JobRow.id)))
+    return found
 
 
 def forget(session: Session, tenant: str, job: str) -> int:

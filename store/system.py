@@ -15,12 +15,14 @@ from definitions.facts import Event
 from definitions.ids import new_id
 from definitions.states import FailureClass, Phase
 from store import checkpoints, events, followers, snapshots
+from store.base import Document
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
 from store.tables_clusters import ClusterRow, InstallationRow
 from store.tables_jobs import ArtifactRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow
-from store.upsert import changed, insert_missing
+from store.tables_scheduling import OutboxRow
+from store.upsert import changed, chunks, insert_missing
 
 ONLY = 1  # the number of the one installation that a database has
 
@@ -33,6 +35,19 @@ class JobCount:
     phase: Phase
     failure: FailureClass | None
     jobs: int
+
+
+@dataclass(frozen=True)
+class Word:
+    """A message that a job has ended. `begun`, `over`: whether the workflow of the job that it is for has begun, and
+    whether that job has ended itself."""
+
+    key: str
+    target: str
+    body: Document
+    at: datetime
+    begun: bool
+    over: bool
 
 
 def installation(session: Session, now: datetime) -> str:
@@ -75,6 +90,30 @@ def refuse_start(session: Session, job: str, now: datetime, event: Event) -> boo
     followers.tell(session, row)
     events.append(session, row.tenant, row.project, row.id, [event])
     return True
+
+
+def words_of_ends(session: Session, limit: int, after: Word | None = None) -> list[Word]:
+    """Messages that a job has ended and that are not known to have arrived, oldest first, from the one after `after`
+    on."""
+    place = (OutboxRow.created_at, OutboxRow.key)
+    query = select(OutboxRow).where(OutboxRow.topic == followers.TOPIC, OutboxRow.delivered_at.is_(None))
+    if after is not None:
+        query = query.where(tuple_(*place) > typed(place, (after.at, after.key)))
+    rows = session.scalars(query.order_by(*place).limit(limit)).all()
+    known = _followers(session, {row.target.rpartition("/")[2] for row in rows})
+    return [
+        Word(row.key, row.target, row.body, row.created_at, *known.get(row.target.rpartition("/")[2], (True, True)))
+        for row in rows
+    ]
+
+
+def _followers(session: Session, ids: Iterable[str]) -> dict[str, tuple[bool, bool]]:
+    """Of each job that is there: whether its workflow has begun, and whether it has ended."""
+    found: dict[str, tuple[bool, bool]] = {}
+    for some in chunks(sorted(ids)):
+        query = select(JobRow.id, JobRow.start_acknowledged_at, JobRow.ended_at).where(JobRow.id.in_(some))
+        found |= {job: (begun is not None, ended is not None) for job, begun, ended in session.execute(query)}
+    return found
 
 
 def active_jobs(session: Session, cluster: str, limit: int, after: str = "") -> list[JobRow]:

@@ -10,6 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Engine
 from temporalio.client import Client
 
+from activities.adapters.job_ends import SqlJobEnds
 from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
 from activities.adapters.local.machine import machine
@@ -22,6 +23,7 @@ from store.engine import open_engine
 from store.migrate import check_engine
 from store.sealing import load_keys
 from workers import registry
+from workers.end_teller import EndTeller
 from workers.job_ender import OperatorEnder
 from workers.job_teller import TemporalJobs
 from workers.objects import open_objects
@@ -53,7 +55,7 @@ class Parts:
     def queues(self, client: Client) -> Sequence[Queue]:
         """What this process serves."""
         ender = OperatorEnder(TemporalJobOperator(client, REQUEST_WITHIN))
-        control = registry.control(self.journal, SqlScheduleRuns(self.engine), ender)
+        control = registry.control(self.journal, SqlScheduleRuns(self.engine), ender, SqlJobEnds(self.engine))
         pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
         scheduler = registry.scheduler(pools, TemporalJobs(client, asyncio.get_running_loop()))
         if not self.settings.local_jobs:
@@ -75,7 +77,8 @@ class Parts:
         sweeper = Sweeper(self.engine, self.runtime, self.objects, period=self.settings.sweep)
         schedules = ScheduleSync(self.engine, TemporalSchedules(client, CONTROL))
         waker = PoolWaker(self.engine, client, task_queue=CONTROL)
-        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run)
+        teller = EndTeller(self.engine, client)
+        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run, teller.run)
 
 
 @contextmanager

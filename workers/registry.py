@@ -12,6 +12,7 @@ from temporalio.worker import PollerBehaviorAutoscaling, Worker
 from activities.adapters.dialling import WebSocketDialler
 from activities.clusters import ClusterCalls, NodeActivities
 from activities.job import JournalActivities, RuntimeActivities
+from activities.job_ends import EndsActivities, JobEnds
 from activities.ports import ClusterInspector, ClusterOperator, Journal, Runtime
 from activities.schedules import JobEnder, ScheduleActivities, ScheduleRuns
 from activities.scheduling import SchedulerActivities
@@ -44,7 +45,7 @@ class Queue:
     slots: int | None = None  # activities at once, in threads of their own; None: the process's setting and threads
 
 
-def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
+def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder, ends: JobEnds) -> Queue:
     """The queue beside the store: workflows, and the activities that write into it."""
     schedules = ScheduleActivities(runs, ender)
     return Queue(
@@ -62,6 +63,7 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder) -> Queue:
             schedules.submit_run,
             schedules.check_run,
             schedules.end_run,
+            EndsActivities(ends).look,
         ),
     )
 

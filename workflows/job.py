@@ -11,29 +11,17 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError
 
 with workflow.unsafe.imports_passed_through():
-    from activities.job import (
-        CollectResult,
-        ControlWork,
-        JournalActivities,
-        LaunchResult,
-        Recorded,
-        RuntimeActivities,
-        StateWork,
-        StopWork,
-    )
+    from activities.job import CollectResult, LaunchResult, Recorded, RuntimeActivities, StateWork
     from definitions.facts import (
         CollectCommand,
-        CollectFailed,
         Command,
-        ControlCommand,
         Fact,
+        JobEnded,
         LaunchCommand,
         LaunchFailed,
         Observed,
-        PollCommand,
         RecordCommand,
         Requested,
-        StopCommand,
         TimerFired,
         Verb,
     )
@@ -41,11 +29,12 @@ with workflow.unsafe.imports_passed_through():
     from definitions.places import Displaced, Placed
     from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
     from definitions.states import Phase
+    from policies.job_order import waits_for_others
     from policies.job_steps import SYSTEM, Decision
     from policies.lifecycle import advance, begin, moment, poll_interval
     from policies.requests import refusal, stops_attempt
-    from workflows import options
-    from workflows.causes import cause_of, refusal_in
+    from workflows import errands, options
+    from workflows.causes import refusal_in
 
 # Patches: what a run did without them it replays without them.
 STOP_ENDS_LAUNCH = "stop-ends-launch"
@@ -82,7 +71,7 @@ class JobWorkflow:
                 self._facts.append(_engines_cancel())
 
     async def _live(self, start: JobInput) -> JobState:
-        if self._state.phase is Phase.PENDING:
+        if self._state.event_count == 0:
             await self._carry_out(self._adopt(begin(self._state, workflow.now(), suspended=start.suspended)))
         else:
             self._show()
@@ -100,6 +89,11 @@ class JobWorkflow:
     @workflow.signal
     def place(self, fact: Placed | Displaced) -> None:
         """The scheduler's word about places. May repeat and come late."""
+        self._facts.append(fact)
+
+    @workflow.signal
+    def heard(self, fact: JobEnded) -> None:
+        """A job that this one follows has ended. May repeat and come late."""
         self._facts.append(fact)
 
     @workflow.update
@@ -137,7 +131,7 @@ class JobWorkflow:
         """Seconds until something is due: the next attempt, or the next safety poll."""
         if self._state.wake_at is not None:
             return max(0.0, (self._state.wake_at - workflow.now()).total_seconds())
-        if self._state.phase.has_attempt:
+        if self._state.phase.has_attempt or waits_for_others(self._state):
             return poll_interval(self._state, self._input.safety_poll).total_seconds()
         return None
 
@@ -191,18 +185,15 @@ class JobWorkflow:
             case LaunchCommand():
                 return await self._launch()
             case CollectCommand():
-                return await self._collect()
+                return await errands.collect(self._state, self._input)
             case RecordCommand():
-                settings = self._settings(options.record(), "record")
-                return await workflow.execute_activity_method(
-                    JournalActivities.record, StateWork(state=self._state), **settings
-                )
+                return await errands.record(self._state)
             case _:
-                return await self._short(command)
+                return await errands.short(command, self._state, self._input)
 
     async def _launch(self) -> LaunchResult | LaunchFailed:
         """A launch that fails again and again is given up when the job is to stop, not after its hour."""
-        settings = self._settings(options.launch(self._input.heartbeat), "launch", self._input.queue)
+        settings = errands.settings(options.launch(self._input.heartbeat), "launch", self._state, self._input.queue)
         launch = workflow.start_activity_method(RuntimeActivities.launch, StateWork(state=self._state), **settings)
         await workflow.wait_condition(lambda: launch.done() or self._stop_asked() is not None)
         if not launch.done() and workflow.patched(STOP_ENDS_LAUNCH):
@@ -211,44 +202,6 @@ class JobWorkflow:
             return await launch
         except ActivityError as error:
             return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), **refusal_in(error))
-
-    async def _collect(self) -> CollectResult | CollectFailed:
-        settings = self._settings(options.collect(self._input.heartbeat), "collect", self._input.queue)
-        try:
-            return await workflow.execute_activity_method(
-                RuntimeActivities.collect, StateWork(state=self._state), **settings
-            )
-        except ActivityError as error:
-            return CollectFailed(attempt=self._state.attempt, at=workflow.now(), message=cause_of(error))
-
-    async def _short(self, command: StopCommand | ControlCommand | PollCommand) -> Recorded | Fact | None:
-        """Give up quietly: the next safety poll repeats what still matters."""
-        settings = self._settings(options.short(self._input.heartbeat), command.kind, self._input.queue)
-        try:
-            match command:
-                case PollCommand():
-                    seen = await workflow.execute_activity_method(RuntimeActivities.poll, command, **settings)
-                    return Observed(observation=seen)
-                case StopCommand():
-                    stop = StopWork(state=self._state, command=command)
-                    return await workflow.execute_activity_method(RuntimeActivities.stop, stop, **settings)
-                case ControlCommand():
-                    control = ControlWork(state=self._state, command=command)
-                    return await workflow.execute_activity_method(RuntimeActivities.control, control, **settings)
-        except ActivityError as error:
-            workflow.logger.warning("%s failed: %s", command.kind, cause_of(error))
-        return None
-
-    def _settings(
-        self, config: workflow.ActivityConfig, what: str, queue: str | None = None
-    ) -> workflow.ActivityConfig:
-        config["summary"] = self._summary(what)
-        if queue is not None:
-            config["task_queue"] = queue
-        return config
-
-    def _summary(self, what: str) -> str:
-        return f"{what} attempt {self._state.attempt}: {self._state.phase}"
 
     def _show(self) -> None:
         """Let the Temporal Web UI alone tell the story."""
