@@ -25,6 +25,14 @@ def encode(number: int) -> str:
     return "".join(ALPHABET[(number >> shift) & 31] for shift in range(125, -1, -5))
 
 
+def decode(text: str) -> int:
+    """The number that `encode` spelled so."""
+    number = 0
+    for letter in text:
+        number = (number << 5) | ALPHABET.index(letter)
+    return number
+
+
 def is_id(text: str) -> bool:
     return len(text) == 26 and all(letter in ALPHABET for letter in text)
 
