@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from definitions.job_checkpoints import ResumeMode
 from definitions.job_pod_rules import pod_conflicts
 from definitions.job_workload import WorkdirMode, variable_fault
 from definitions.spec_types import Conflict
@@ -18,7 +19,7 @@ MOST_PROCESSES = 1024
 
 def job_conflicts(spec: JobSpec) -> list[Conflict]:
     """Every fault between the fields of a job, in the order of the fields."""
-    own = [*_what_runs(spec), *_variables(spec), *_files(spec), *_size(spec), *_service(spec)]
+    own = [*_what_runs(spec), *_variables(spec), *_files(spec), *_size(spec), *_elastic(spec), *_service(spec)]
     return [*own, *pod_conflicts(spec)]
 
 
@@ -60,6 +61,24 @@ def _size(spec: JobSpec) -> Iterator[Conflict]:
             f"nodes {spec.nodes} is not between minNodes {spec.elastic.min_nodes} and maxNodes {spec.elastic.max_nodes}"
         )
         yield Conflict("nodes", what, "choose nodes within elastic's bounds")
+
+
+def _elastic(spec: JobSpec) -> Iterator[Conflict]:
+    """What a job must be that is stopped and goes on at another size."""
+    if spec.elastic is None:
+        return
+    if spec.mode is Mode.SERVICE:
+        yield Conflict("elastic", "a service keeps its size", "remove elastic, or set mode: batch")
+    if spec.checkpoints.resume is ResumeMode.NEVER:
+        what = "without resuming, every change of its size would begin the work anew"
+        yield Conflict("elastic", what, "remove elastic, or set checkpoints.resume: auto")
+    if spec.placement.pin:
+        yield Conflict(
+            "elastic", "a pinned job has the nodes of its first attempt, and no others", "remove one of both"
+        )
+    if (processes := spec.elastic.max_nodes * spec.processes_per_node) > MOST_PROCESSES:
+        what = f"maxNodes ({spec.elastic.max_nodes}) times processesPerNode is {processes} processes"
+        yield Conflict("elastic.maxNodes", what, f"stay within {MOST_PROCESSES} in all")
 
 
 def _service(spec: JobSpec) -> Iterator[Conflict]:

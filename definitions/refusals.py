@@ -42,11 +42,9 @@ def _needs_queue(instead: str) -> Refusal:
 
 
 _NO_WINDOW = Refusal("PD-1501", SCHEDULER, "remove it; a queue with a guarantee keeps capacity at any time")
-_ONE_SIZE = Refusal("PD-1501", SCHEDULER, "remove it; a job here keeps the size that nodes gives it")
 _NO_TOPOLOGY = _needs_queue("remove it; on a cluster, write placement.affinity by topology labels")
 _NO_FABRIC = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by labels of the fabric")
 _NO_ARRAY = Refusal("PD-1501", SCHEDULER, "remove it and submit the jobs one by one")
-_NO_ORDER = Refusal("PD-1501", SCHEDULER, "remove it and submit this job when the other has ended (jobs wait)")
 _NO_TEAMS = Refusal("PD-1502", "people and teams", "remove it and use a label such as team: NAME")
 _NO_NEWS = Refusal("PD-1503", "notifications", "remove it and follow the job's events")
 _NO_MODELS = Refusal("PD-1504", "the model registry", "remove it and name the model in args or env")
@@ -81,7 +79,6 @@ _ONE_WORKLOAD = Refusal(
 
 # By path below `spec`. An entry covers the field and everything below it. This table: wherever the job runs.
 REFUSALS: dict[str, Refusal] = {
-    "elastic": _ONE_SIZE,
     "model": _NO_MODELS,
     "placement.topology": _NO_TOPOLOGY,
     "placement.fabricAware": _NO_FABRIC,
@@ -89,7 +86,6 @@ REFUSALS: dict[str, Refusal] = {
     "team": _NO_TEAMS,
     "federation": _NO_FEDERATION,
     "array": _NO_ARRAY,
-    "after": _NO_ORDER,
     "hooks": _NO_NEWS,
     "notifications": _NO_NEWS,
     "experiment": _NO_SERIES,

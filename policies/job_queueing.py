@@ -10,6 +10,7 @@ from definitions.facts import AttemptSummary, RecordCommand
 from definitions.job_state import JobState
 from definitions.places import Displaced, Placed, Placement
 from definitions.states import FailureClass, Phase
+from policies.job_resizing import leave_to_resize
 from policies.job_steps import (
     SYSTEM,
     Decision,
@@ -45,9 +46,11 @@ def on_displaced(state: JobState, fact: Displaced, now: datetime) -> Decision:
     """Save and stop, to wait again. A job that ends or is being stopped anyway gives its places back without this."""
     why = fact.reason or "its places are wanted back"
     if state.phase is Phase.QUEUED and fact.attempt == state.attempt + 1:
-        return _never_began(state, why, now)
+        return _never_began(state.model_copy(update={"resizes": fact.resizes}), why, now)
     if state.phase not in (Phase.STARTING, Phase.RUNNING) or fact.attempt != state.attempt:
         return stay(state)
+    if fact.resizes:
+        return leave_to_resize(state, why, now, SYSTEM)
     leaving = state.model_copy(update={"displaced": why, "stop_requested": None, "polls": 0})
     return move(leaving, Phase.SUSPENDING, f"displaced: {why}", now, stop_command(leaving), kind="displaced")
 
@@ -57,22 +60,43 @@ def is_leaving(state: JobState) -> bool:
     return bool(state.displaced) and state.stop_requested is None
 
 
+def was_resized(state: JobState) -> bool:
+    """Whether the last attempt ended only for the next one to have another size."""
+    return bool(state.attempts) and state.attempts[-1].resized
+
+
 def wait_again(state: JobState, now: datetime) -> Decision:
-    """What follows a displaced attempt, when it has been collected: its document may bound how often."""
+    """What follows a displaced attempt, when it has been collected: its document may bound how often.
+
+    A change of its size is not bounded. Where there are no queues it goes on at once.
+    """
+    if state.resizes:
+        return _other_size(state, now)
     allowed = state.retry.classes.get(FailureClass.PREEMPTED)
-    times = sum(1 for attempt in state.attempts if attempt.failure is FailureClass.PREEMPTED)
+    times = sum(1 for each in state.attempts if each.failure is FailureClass.PREEMPTED and not each.resized)
     if allowed is not None and times > allowed:
         why = f"displaced: {state.displaced}; retry.rules.preempted allows {allowed}"
         return end(state, Phase.FAILED, why, now, FailureClass.PREEMPTED)
-    step = "anew" if state.resume_step is None else f"from step {state.resume_step}"
-    return _wait(state, now, f"displaced: {state.displaced}; it will go on {step}", SYSTEM)
+    return _wait(state, now, f"displaced: {state.displaced}; it will go on {_from_where(state)}", SYSTEM)
+
+
+def _other_size(state: JobState, now: datetime) -> Decision:
+    why = f"{state.displaced}; it will go on {_from_where(state)}"
+    if state.ticket is not None:
+        return _wait(state, now, why, SYSTEM)
+    ready = state.model_copy(update={"wake_at": now, "displaced": "", "resizes": False})
+    return move(ready, Phase.BACKING_OFF, why, now, RecordCommand())
+
+
+def _from_where(state: JobState) -> str:
+    return "anew" if state.resume_step is None else f"from step {state.resume_step}"
 
 
 def _wait(state: JobState, now: datetime, why: str, actor: str) -> Decision:
     assert state.ticket is not None
     if has_no_time(state):
         return end_without_time(state, now)
-    asking = {"placement": None, "displaced": "", "queued_at": state.queued_at or now}
+    asking = {"placement": None, "displaced": "", "resizes": False, "queued_at": state.queued_at or now}
     waiting = state.model_copy(update={"wake_at": None, "stop_requested": None, **asking})
     said = f"waits in queue {state.ticket.queue}: {why}"
     return move(waiting, Phase.QUEUED, said, now, RecordCommand(), actor=actor, kind="queued")
@@ -93,6 +117,7 @@ def _never_began(state: JobState, why: str, now: datetime) -> Decision:
         checkpoint_step=state.resume_step,
         counted=False,
         displaced=True,
+        resized=state.resizes,
     )
     skipped = {"attempt": ref.number, "ref": ref, "attempts": (*state.attempts, gone)[-100:], "displaced": why}
     return wait_again(state.model_copy(update=skipped), now)

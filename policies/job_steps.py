@@ -10,6 +10,7 @@ from definitions.job_state import JobState
 from definitions.pod_needs import PodNeeds
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
+from policies.job_sizes import launch_of_next
 
 SYSTEM = "perdure"  # the actor of what nobody asked for
 CHECKPOINT_WITHIN = timedelta(minutes=2)
@@ -80,6 +81,8 @@ def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYST
             "launch_from_step": state.resume_step,
             "limit_moved": False,
             "displaced": "",
+            "resizes": False,
+            "launch": launch_of_next(state),
         }
     )
     begins = "" if state.resume_step is None else f", from step {state.resume_step}"
@@ -143,6 +146,7 @@ def end(state: JobState, phase: Phase, reason: str, now: datetime, failure: Fail
             "stop_requested": None,
             "queued_at": None,
             "displaced": "",
+            "resizes": False,
         }
     )
     return move(over, phase, reason, now, RecordCommand())

@@ -8,6 +8,7 @@ from definitions.places import Displaced
 from definitions.states import Phase
 from policies.job_order import in_order
 from policies.job_queueing import is_leaving
+from policies.job_resizing import resize, resize_refusal
 from policies.job_steps import HANDLED_KEPT, Decision, deadline, end, move, note, stay, stop_attempt
 
 MOST_PRIORITY = 100
@@ -20,6 +21,7 @@ ALLOWED: dict[Verb, frozenset[Phase]] = {
     Verb.EXTEND: frozenset(p for p in Phase if not p.is_final and p is not Phase.CANCELLING),
     Verb.CHECKPOINT: frozenset({Phase.RUNNING}),
     Verb.REPRIORITISE: frozenset(p for p in Phase if not p.is_final and p is not Phase.CANCELLING),
+    Verb.RESIZE: frozenset(p for p in Phase if not p.is_final and p is not Phase.CANCELLING),
 }
 
 
@@ -38,6 +40,8 @@ def refusal(state: JobState, request: Requested) -> str | None:
             return "extend needs a positive duration, for example 1h"
     if request.verb is Verb.REPRIORITISE:
         return _not_a_priority(state, request.priority)
+    if request.verb is Verb.RESIZE:
+        return resize_refusal(state, request.nodes)
     return None
 
 
@@ -65,7 +69,7 @@ def stops_attempt(state: JobState, fact: Fact) -> bool:
     given up."""
     match fact:
         case Requested():
-            return fact.verb in (Verb.CANCEL, Verb.SUSPEND)
+            return fact.verb in (Verb.CANCEL, Verb.SUSPEND, Verb.RESIZE)
         case Displaced():
             return fact.attempt == state.attempt
         case _:
@@ -93,6 +97,8 @@ def on_request(state: JobState, request: Requested, now: datetime) -> Decision:
             return _checkpoint(state, request, now)
         case Verb.REPRIORITISE:
             return _reprioritise(state, request, now)
+        case Verb.RESIZE:
+            return resize(state, request, now)
 
 
 def _cancel(state: JobState, request: Requested, now: datetime) -> Decision:

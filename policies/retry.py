@@ -91,7 +91,7 @@ def delay_before(rules: RetryRules, retries: int, factor: float = 1.0) -> timede
 def _within_budget(
     state: JobState, failed: AttemptSummary, rule: Rule, allowed: int | None, now: datetime
 ) -> RetryVerdict:
-    of_class = sum(1 for a in state.attempts if a.failure is failed.failure)
+    of_class = sum(1 for a in state.attempts if a.failure is failed.failure and not a.resized)
     most = allowed if allowed is not None else rule.limit
     if most is not None and of_class > most:
         return RetryVerdict(retry=False, why=_used_up(most, f" for {failed.failure}"))

@@ -2,7 +2,7 @@
 
 shape_of(spec)             the text; equal texts are equal shapes, and it names nothing that only one pool knows
 limit_of(spec, used)       seconds after which it has stopped by itself
-amounts_of(shape, models)  what all its nodes ask of quotas
+amounts_of(shape, models)  what its nodes ask of quotas, the fewest that it can run on
 Shapes(words)              texts to requests, in the words of one pool
 """
 
@@ -20,6 +20,7 @@ from policies.scheduling.demands import demand
 from policies.scheduling.documents import Priority
 from policies.scheduling.mig import mig_slice
 from policies.scheduling.model import FAR, Expression, Near, Operator, Request, Role, Shape, Tolerated, Where
+from policies.scheduling.sizes import fewest
 
 ANY = "any"  # a type of GPU that asks for none in particular
 NOWHERE = "-"  # no node is called so
@@ -62,6 +63,8 @@ def shape_of(spec: JobSpec, *, nodes: Sequence[str] = (), avoid: Sequence[str] =
     role = {
         "name": ROLE,
         "count": spec.nodes,
+        "least": spec.elastic.min_nodes if spec.elastic else None,
+        "most": spec.elastic.max_nodes if spec.elastic else None,
         "cpu": resources.cpus,
         "memory": resources.memory,
         "gpus": resources.gpus,
@@ -86,8 +89,10 @@ def limit_of(spec: JobSpec, used: timedelta = timedelta(0)) -> int | None:
 
 
 def amounts_of(shape: str, models: Mapping[str, str]) -> dict[str, int]:
-    """What a gang of this shape asks of quotas, by resource (`demands`). `models`: words for models of GPU."""
-    return demand(Shapes(Words(models=models)).request(Asked("", "", shape)))
+    """What a gang of this shape asks of quotas at its smallest size, by resource (`demands`). `models`: words for models
+    of GPU."""
+    request = Shapes(Words(models=models)).request(Asked("", "", shape))
+    return demand(request, fewest(request))
 
 
 class Shapes:
@@ -120,7 +125,8 @@ class Shapes:
         return tuple(map(self._role, found["roles"])), self._near(found.get("near", {})), found.get("apart", "")
 
     def _role(self, role: Mapping[str, Any]) -> Role:
-        return Role(role["name"], role["count"], self._shape(role), spread=role.get("spread", False))
+        sizes = role.get("least"), role.get("most")
+        return Role(role["name"], role["count"], self._shape(role), *sizes, spread=role.get("spread", False))
 
     def _shape(self, role: Mapping[str, Any]) -> Shape:
         gpus, word = role.get("gpus", 0), role.get("gpuType")

@@ -7,6 +7,7 @@ DOCUMENTS = "tests/definitions/test_documents.py::"
 FIELDS = "tests/integration/test_fields.py::"
 OUTCOMES = "tests/integration/test_outcomes.py::"
 LIFECYCLE = "tests/policies/test_lifecycle.py::"
+RESIZING = "tests/policies/test_job_resizing.py::"
 RETRY = "tests/policies/test_retry.py::"
 KEPT = (
     "tests/policies/test_checkpoints.py::test_no_rules_remove_the_resume_point_the_last_ones_or_what_is_being_written"
@@ -59,6 +60,8 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.volumeMounts[].subPath": POD,
     "spec.volumeMounts[].readOnly": POD,
     "spec.network": POD,
+    "spec.elastic.minNodes": f"{RESIZING}test_a_documents_sizes_are_those_that_a_job_begins_with",
+    "spec.elastic.maxNodes": f"{RESIZING}test_a_documents_sizes_are_those_that_a_job_begins_with",
     "spec.placement.nodeSelector": POD,
     "spec.placement.tolerations[].key": POD,
     "spec.placement.tolerations[].operator": POD,

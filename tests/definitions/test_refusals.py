@@ -18,7 +18,6 @@ ROOT = Path(__file__).resolve().parents[2]
 LEAVES = [field.path for field in leaves(Job)]
 # One value other than the default for each field that is refused somewhere.
 SET: dict[str, Any] = {
-    "elastic": {"minNodes": 1, "maxNodes": 1},
     "model": "m",
     "placement.topology": {"required": "rack"},
     "placement.fabricAware": True,

@@ -23,7 +23,7 @@ from definitions.facts import (
     TimerFired,
     Verb,
 )
-from definitions.job_state import CheckpointRules, RetryRules
+from definitions.job_state import CheckpointRules, RetryRules, Sizes
 from definitions.places import Ticket
 from definitions.states import FailureClass, Phase
 from policies.job_steps import attempt_launch, attempt_token
@@ -236,9 +236,10 @@ def test_a_repeated_request_changes_nothing() -> None:
 @pytest.mark.parametrize("verb", list(Verb))
 @pytest.mark.parametrize("phase", list(Phase))
 def test_every_request_is_granted_in_its_phases_and_refused_with_a_sentence_elsewhere(verb: Any, phase: Any) -> None:
-    limited = new_state(timeout=timedelta(hours=1)).model_copy(update={"ticket": Ticket(queue="research")})
+    sizes = Sizes(least=1, most=4, asked=1, ceiling=4)
+    limited = new_state(timeout=timedelta(hours=1), sizes=sizes).model_copy(update={"ticket": Ticket(queue="research")})
     state = placed(limited).model_copy(update={"phase": phase})
-    request = asked(verb, extend_by=timedelta(hours=1), priority=7)
+    request = asked(verb, extend_by=timedelta(hours=1), priority=7, nodes=2)
     sentence = refusal(state, request)
     assert (sentence is None) == (phase in ALLOWED[verb])
     if sentence is not None:

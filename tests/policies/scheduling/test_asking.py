@@ -56,6 +56,13 @@ def test_a_job_asks_for_its_nodes_and_what_each_of_them_gets() -> None:
     }  # fmt: skip
 
 
+def test_an_elastic_job_asks_for_its_sizes_and_of_limits_for_the_smallest() -> None:
+    job = spec(nodes=4, elastic={"minNodes": 2, "maxNodes": 8}, resources={"cpus": 6})
+    assert asked(job).roles == (Role("node", 4, Shape(cpu=6000), least=2, most=8),)
+    assert amounts_of(shape_of(job), {}) == {"cpu": 12_000}
+    assert "least" not in shape_of(spec(nodes=4))
+
+
 @pytest.mark.parametrize(
     ("resources", "shape"),
     [
