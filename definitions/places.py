@@ -1,6 +1,6 @@
 """What the scheduler gives a job: the ticket that it waits with, the places that it gets, and word that it must go."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Literal
 
 from definitions.wire import Wire
@@ -43,11 +43,13 @@ class Placed(Wire):
 
 class Displaced(Wire):
     """The scheduler wants the places of an attempt back: it saves, stops, and waits again. `for_good`: it is cancelled
-    instead. `resizes`: other places are held for it already, and its next attempt begins on these."""
+    instead. `within`: so long it may take to save and stop, where its own times are longer. `resizes`: other places are
+    held for it already, and its next attempt begins on these."""
 
     kind: Literal["displaced"] = "displaced"
     attempt: int
     at: datetime
     reason: str
     for_good: bool = False
+    within: timedelta | None = None
     resizes: bool = False

@@ -35,17 +35,20 @@ class Ask:
     priority_class: str | None
     limit_seconds: int | None
     shape: str
+    reservation: str | None = None  # that it is to run in
 
 
-def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, asked_at: datetime | None) -> None:
+def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, asked_at: datetime | None) -> bool:
     """Bring a job's gang in line with the state that was just written to the job's row, which is locked.
 
     `attempt`: of that state. `asked_at`: since when it waits (its `queued_at`), which tells one asking from the next.
     Queued: the gang waits for the next attempt, and what it held for an earlier asking is given back along the path
     that was taken. With an attempt: it keeps what it holds. Else: its row and amounts are gone.
-    Safe to repeat. A state that is older than the job's row must not come here. ValueError: Queued without `asked_at`.
+    Returns whether it gave places back. Safe to repeat. A state that is older than the job's row must not come here.
+    ValueError: Queued without `asked_at`.
     """
     row = session.get(GangRow, job.id, with_for_update=True, populate_existing=True)
+    held = row is not None and row.pods is not None
     if phase is Phase.QUEUED:
         if asked_at is None:
             raise ValueError(f"job {job.id} waits, but not since when")
@@ -57,6 +60,8 @@ def follow(session: Session, job: JobRow, phase: Phase, attempt: int, ask: Ask, 
         session.delete(row)
         session.flush()
         pools.note(session, row.pool, "gang", row.job)
+        return held
+    return held and row is not None and row.pods is None
 
 
 def rows(session: Session, pool: str) -> list[GangRow]:

@@ -16,10 +16,12 @@ from definitions.states import Phase
 from store.base import Document
 from store.tables_clusters import ClusterRow, NodeRow
 from store.tables_jobs import AttemptRow, CheckpointRow, JobRow
+from store.tables_reservations import BookingRow, ReservationRow
 from store.tables_scheduling import DecisionRow, GangRow, OutboxRow
 from store.upsert import chunks
 
 WITH_PODS = tuple(phase for phase in Phase if phase.has_attempt)
+ENDED = "ended"  # the phase of a window that is over
 DISPLACED = "displaced"  # how keys of such messages begin
 
 
@@ -47,6 +49,28 @@ class Gang(NamedTuple):
     end_at: datetime | None = None
     firm: bool | None = None
     leaves_for: str | None = None
+    reservation: str | None = None
+
+
+class BookedWindow(NamedTuple):
+    """A window that is not over, as far as deciding needs it."""
+
+    reservation: str
+    made_at: datetime
+    number: int
+    version: int
+    terms: Document
+    cancelled_at: datetime | None = None
+    vacated_at: datetime | None = None
+    nodes: list[str] | None = None
+    short: Document | None = None
+
+
+class Windows(NamedTuple):
+    """Windows of a pool that are not over, by start and name. `coming`: reservations that may still have one."""
+
+    booked: list[BookedWindow]
+    coming: frozenset[str]
 
 
 class Stray(NamedTuple):
@@ -79,6 +103,15 @@ def gangs(session: Session, pool: str, jobs: Iterable[str] | None = None) -> lis
         return [Gang._make(row) for row in session.execute(mine)]
     parts = (mine.where(GangRow.job.in_(part)) for part in chunks(sorted(set(jobs))))
     return [Gang._make(row) for part in parts for row in session.execute(part)]
+
+
+def windows(session: Session, pool: str) -> Windows:
+    columns = [getattr(BookingRow, name) for name in BookedWindow._fields]
+    query = select(*columns).where(BookingRow.pool == pool, BookingRow.phase != ENDED)
+    ordered = query.order_by(BookingRow.begins_at, BookingRow.reservation, BookingRow.made_at, BookingRow.number)
+    lives = select(ReservationRow.name).where(ReservationRow.pool == pool, ReservationRow.ended_at.is_(None))
+    coming = frozenset(session.scalars(lives.where(ReservationRow.removed_at.is_(None))))
+    return Windows([BookedWindow._make(row) for row in session.execute(ordered)], coming)
 
 
 def marks(session: Session) -> dict[str, Mark]:

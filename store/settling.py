@@ -5,7 +5,7 @@ neither waits for the other in a circle.
 """
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from sqlalchemy import Row, Table, bindparam, delete, select, update
@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from definitions.ids import job_workflow_id, pool_workflow_id
 from definitions.places import Displaced, Placed, Placement
-from store import outbox, queue_use
+from store import outbox, queue_use, reserved
 from store.queue_use import Claim
 from store.tables_scheduling import DecisionRow, GangRow, PoolChangeRow, PoolRow, QueuePastRow
 from store.upsert import changed, chunks, insert_or_replace, run_each
@@ -47,10 +47,12 @@ def settle(session: Session, pool: PoolRow, verdict: Verdict, now: datetime) -> 
     _write_given(session, pool, given, verdict, gangs, now)
     _write_told(session, pool, told)
     _tell(session, pool, given, told, gangs, now)
+    reserved.begin_uses(session, [(said.job, gangs[said.job].tenant, use) for said in given for use in said.uses], now)
+    windows = reserved.keep(session, verdict.kept, now)
     kept = frozenset(said.job for said in given)
     dropped = frozenset(said.job for said in said_of) - kept - {said.job for said in told}
     _keep(session, pool, verdict, dropped, now)
-    return Committed(pool.decision, kept, dropped)
+    return Committed(pool.decision, kept, dropped, windows)
 
 
 def _locked(session: Session, pool: str, jobs: Sequence[str]) -> dict[str, Gang]:
@@ -133,7 +135,9 @@ def _tell(
     tenants = _tenants(session, [stop.leaves_for for stop in told if stop.leaves_for is not None])
     for stop in told:
         reason = _heard(stop, gangs[stop.job].tenant, tenants)
-        facts.append((stop.job, Displaced(attempt=stop.attempt, at=now, reason=reason)))
+        within = None if stop.within is None else timedelta(seconds=stop.within)
+        fact = Displaced(attempt=stop.attempt, at=now, reason=reason, for_good=stop.for_good, within=within)
+        facts.append((stop.job, fact))
     messages = [
         outbox.message(
             f"{fact.kind}/{job}/{fact.attempt}/{pool.decision}",

@@ -7,12 +7,25 @@ from datetime import datetime
 from definitions.places import PlacedPod
 from store.base import Document
 
+Window = tuple[str, datetime, int]  # reservation, when it was made, number
+
+
+@dataclass(frozen=True, slots=True)
+class InWindow:
+    """How much of the nodes of a reservation's windows places take. `gpus`: in 1/1000."""
+
+    reservation: str
+    made_at: datetime
+    nodes: int
+    gpus: int
+
 
 @dataclass(frozen=True, slots=True)
 class Given:
     """Places for a gang that waits. `version`: of its row when it was decided; `attempt`: that the places are for.
 
     `amounts`: resource -> what the places count against quotas. `reason`: the sentence that people read.
+    `uses`: what the places take of windows that have begun.
     """
 
     job: str
@@ -21,17 +34,21 @@ class Given:
     pods: tuple[PlacedPod, ...]
     amounts: Mapping[str, int]
     reason: str
+    uses: tuple[InWindow, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """A gang that holds places has to give them up. `leaves_for`: the job that gets them."""
+    """A gang that holds places has to give them up. `leaves_for`: the job that gets them. `for_good`: it is cancelled
+    instead of waiting again. `within`: seconds that it has to save and stop, if it has fewer than its own."""
 
     job: str
     version: int
     attempt: int
     leaves_for: str | None
     reason: str
+    for_good: bool = False
+    within: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +64,19 @@ class Waits:
     start_at: datetime | None = None
     end_at: datetime | None = None
     firm: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The nodes of a window from now on; None: it has none, and `short` says how many it needs and how many are left.
+
+    `version`: of its row when it was decided.
+    """
+
+    window: Window
+    version: int
+    nodes: tuple[str, ...] | None
+    short: Document | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +100,7 @@ class Verdict:
     given: tuple[Given, ...] = ()
     told: tuple[Told, ...] = ()
     waits: tuple[Waits, ...] = ()
+    kept: tuple[Kept, ...] = ()
     past: tuple[Past, ...] = ()
     seen: tuple[int, ...] = ()
     paths: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -78,8 +109,8 @@ class Verdict:
 
     @property
     def decides(self) -> bool:
-        """Whether it says anything about a gang."""
-        return bool(self.given or self.told or self.waits)
+        """Whether it says anything about a gang or a window."""
+        return bool(self.given or self.told or self.waits or self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +118,10 @@ class Committed:
     """What became of a verdict. `decision`: number of the pool's last decision now. `given`: jobs that have places.
 
     `dropped`: jobs of `given` and `told` for which nothing was written, because their row had changed or a limit was
-    reached meanwhile. They are as they were.
+    reached meanwhile. They are as they were. `kept`: windows whose nodes were written.
     """
 
     decision: int
     given: frozenset[str] = frozenset()
     dropped: frozenset[str] = frozenset()
+    kept: frozenset[Window] = frozenset()

@@ -20,7 +20,7 @@ from definitions.job import Job
 from definitions.job_state import JobState
 from policies.job_asks import asking_of
 from policies.job_steps import deadline
-from store import artifacts, attempts, checkpoints, events, followers, gangs
+from store import artifacts, attempts, checkpoints, events, followers, gangs, reserved
 from store.engine import transaction
 from store.gangs import Ask
 from store.tables_jobs import JobRow
@@ -39,8 +39,9 @@ class SqlJournal:
 
     def write(self, entry: JournalEntry) -> None:
         """Record an entry. Raises PortError: permanent (PD-3703) when the job has no row, else PD-3706: try again."""
+        now = self._now()
         with _port_errors():
-            transaction(self._engine, lambda session: _write(session, entry))
+            transaction(self._engine, lambda session: _write(session, entry, now))
 
     def checkpoints_deleted(self, ref: AttemptRef, folders: tuple[str, ...]) -> None:
         """Note that folders are gone. Safe to repeat, and before the entry that tells of them. Raises like `write`."""
@@ -53,12 +54,12 @@ class SqlJournal:
             transaction(self._engine, mark)
 
 
-def _write(session: Session, entry: JournalEntry) -> None:
+def _write(session: Session, entry: JournalEntry, now: datetime) -> None:
     state = entry.state
     job = _locked(session, state.tenant, state.project, state.job)
     over = job.phase.is_final
     if _apply(session, job, state):
-        _ask(session, job, state)
+        _ask(session, job, state, now)
     if job.phase.is_final and not over:
         session.flush()
         followers.tell(session, job)
@@ -91,7 +92,7 @@ def _apply(session: Session, job: JobRow, state: JobState) -> bool:
     return True
 
 
-def _ask(session: Session, job: JobRow, state: JobState) -> None:
+def _ask(session: Session, job: JobRow, state: JobState, now: datetime) -> None:
     """Let the job's gang follow the state. A job without a ticket has none."""
     if (ticket := state.ticket) is None:
         return
@@ -103,8 +104,11 @@ def _ask(session: Session, job: JobRow, state: JobState) -> None:
         priority_class=ticket.priority_class,
         limit_seconds=asked.limit,
         shape=asked.shape,
+        reservation=ticket.reservation,
     )
-    gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)
+    gave_back = gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)
+    if gave_back:
+        reserved.end_uses(session, job.id, now)
 
 
 def _columns(state: JobState) -> dict[str, Any]:
