@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from definitions.facts import EndsFound, Event, JobEnded, Requested, TimerFired
+from definitions.facts import EndsFound, Event, JobEnded, Requested
 from definitions.job_order import Awaited
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
@@ -119,7 +119,7 @@ class Passed(Wire):
     done: Ranges
 
 
-ArrayFact = Annotated[JobEnded | Requested | TimerFired | EndsFound | Made | Passed, Field(discriminator="kind")]
+ArrayFact = Annotated[JobEnded | Requested | EndsFound | Made | Passed, Field(discriminator="kind")]
 
 
 class MakeCommand(Wire):

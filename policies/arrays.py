@@ -19,7 +19,7 @@ from definitions.array_state import (
     RecordArray,
     Telling,
 )
-from definitions.facts import EndsFound, JobEnded, Requested, TimerFired
+from definitions.facts import EndsFound, JobEnded, Requested
 from definitions.job import Job
 from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission
@@ -78,8 +78,6 @@ def advance(state: ArrayState, fact: ArrayFact, now: datetime) -> ArrayState:
             changed = _passed(state, fact, now)
         case EndsFound():
             changed = _looked(state, fact.ends, now)
-        case TimerFired():
-            changed = state
     return _settled(_told(changed, now), now)
 
 

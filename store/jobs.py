@@ -48,6 +48,8 @@ class NewJob(Wire):
     snapshot: str | None = None
     cloned_from: str | None = None
     request_id: str | None = None
+    parent: str | None = None
+    array_index: int | None = None
     created_at: datetime
 
 
@@ -73,12 +75,17 @@ def insert(session: Session, job: NewJob, first_events: Sequence[Event] = ()) ->
     """
     if job.snapshot and not snapshots.touch(session, job.tenant, job.project, job.snapshot, job.created_at):
         raise SnapshotMissing(job.snapshot)
-    fresh = dict(live_name=job.name, phase=Phase.PENDING, reason="submitted", attempt=0, event_count=0, generation=1)
-    if not insert_missing(session, JobRow, [job.model_dump() | fresh], ("tenant", "project", "live_name")):
+    if not insert_missing(session, JobRow, [fresh(job)], ("tenant", "project", "live_name")):
         raise _taken(session, job)
     row = session.get_one(JobRow, job.id)
     events.append(session, job.tenant, job.project, job.id, first_events)
     return row
+
+
+def fresh(job: NewJob) -> dict[str, Any]:
+    """The row of a job that is being accepted."""
+    begins = dict(live_name=job.name, phase=Phase.PENDING, reason="submitted", attempt=0, event_count=0, generation=1)
+    return job.model_dump() | begins
 
 
 def insert_ended(

@@ -10,6 +10,7 @@ from datetime import timedelta
 from sqlalchemy import Engine
 from temporalio.client import Client
 
+from activities.adapters.arrays import SqlArrays
 from activities.adapters.job_ends import SqlJobEnds
 from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
@@ -31,6 +32,7 @@ from workers.operator import TemporalJobOperator
 from workers.pool_waker import PoolWaker
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
+from workers.request_passer import OperatorRequests
 from workers.run_watcher import RunWatcher
 from workers.schedule_backend import TemporalSchedules
 from workers.schedule_sync import ScheduleSync
@@ -54,8 +56,10 @@ class Parts:
 
     def queues(self, client: Client) -> Sequence[Queue]:
         """What this process serves."""
-        ender = OperatorEnder(TemporalJobOperator(client, REQUEST_WITHIN))
-        control = registry.control(self.journal, SqlScheduleRuns(self.engine), ender, SqlJobEnds(self.engine))
+        operator, runs = TemporalJobOperator(client, REQUEST_WITHIN), SqlScheduleRuns(self.engine)
+        arrays, requests = SqlArrays(self.engine), OperatorRequests(operator, client)
+        ends = SqlJobEnds(self.engine)
+        control = registry.control(self.journal, runs, OperatorEnder(operator), ends, arrays, requests)
         pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
         scheduler = registry.scheduler(pools, TemporalJobs(client, asyncio.get_running_loop()))
         if not self.settings.local_jobs:

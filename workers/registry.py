@@ -10,6 +10,7 @@ from temporalio.client import Client
 from temporalio.worker import PollerBehaviorAutoscaling, Worker
 
 from activities.adapters.dialling import WebSocketDialler
+from activities.array import ArrayActivities, Arrays, Requests
 from activities.clusters import ClusterCalls, NodeActivities
 from activities.job import JournalActivities, RuntimeActivities
 from activities.job_ends import EndsActivities, JobEnds
@@ -21,6 +22,7 @@ from activities.sessions import SessionActivities
 from definitions.cluster import LOCAL_CLUSTER, cluster_queue, session_queue
 from workers.settings import Settings
 from workers.workflow_runner import workflow_runner
+from workflows.array import ArrayWorkflow
 from workflows.cluster_call import ClusterCallWorkflow
 from workflows.job import JobWorkflow
 from workflows.node import NodeWorkflow
@@ -45,13 +47,16 @@ class Queue:
     slots: int | None = None  # activities at once, in threads of their own; None: the process's setting and threads
 
 
-def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder, ends: JobEnds) -> Queue:
+def control(
+    journal: Journal, runs: ScheduleRuns, ender: JobEnder, ends: JobEnds, arrays: Arrays, requests: Requests
+) -> Queue:
     """The queue beside the store: workflows, and the activities that write into it."""
-    schedules = ScheduleActivities(runs, ender)
+    schedules, of_arrays = ScheduleActivities(runs, ender), ArrayActivities(arrays, requests)
     return Queue(
         CONTROL,
         workflows=(
             JobWorkflow,
+            ArrayWorkflow,
             ScheduleTickWorkflow,
             ClusterCallWorkflow,
             NodeWorkflow,
@@ -64,6 +69,9 @@ def control(journal: Journal, runs: ScheduleRuns, ender: JobEnder, ends: JobEnds
             schedules.check_run,
             schedules.end_run,
             EndsActivities(ends).look,
+            of_arrays.make_jobs,
+            of_arrays.pass_on,
+            of_arrays.record_array,
         ),
     )
 

@@ -10,8 +10,9 @@ unless the engine itself lacks what every job's start names.
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -28,6 +29,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from activities.effects import effect
 from activities.job import utc_now
+from definitions.array_state import ArrayInput
 from definitions.cluster import cluster_queue
 from definitions.facts import Event
 from definitions.ids import job_workflow_id
@@ -36,12 +38,14 @@ from definitions.job_state import JobInput
 from definitions.search_attributes import CLUSTER, JOB_PHASE, PROJECT, TENANT
 from definitions.states import Phase
 from definitions.submission import JobSubmission
+from policies.arrays import initial_array
 from policies.job_plan import JobIds, initial_state
 from policies.job_steps import SYSTEM
 from store import system
 from store.engine import reading, transaction
 from store.tables_jobs import JobRow
 from workers.pausing import rounds
+from workflows.array import ArrayWorkflow
 from workflows.job import JobWorkflow
 
 BATCH = 64
@@ -118,9 +122,10 @@ class Starter:
         return True
 
     async def _start_workflow(self, row: JobRow) -> None:
+        run, start = self._begins(row)
         await self._client.start_workflow(
-            JobWorkflow.run,
-            job_input(row).model_copy(update=self._timing),
+            run,
+            start,
             id=job_workflow_id(row.tenant, row.id),
             task_queue=self._queue,
             id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
@@ -131,6 +136,13 @@ class Starter:
             static_details=f"submitted by {row.owner} in project {row.project} of tenant {row.tenant}",
             priority=TaskPriority(fairness_key=row.tenant[:64]),
         )
+
+    def _begins(self, row: JobRow) -> tuple[Callable[..., Awaitable[Any]], JobInput | ArrayInput]:
+        """The workflow of a job, or of an array, and what it starts from."""
+        array = array_input(row, self._timing["safety_poll"])
+        if array is not None:
+            return ArrayWorkflow.run, array.model_copy(update={"heartbeat": self._timing["heartbeat"]})
+        return JobWorkflow.run, job_input(row).model_copy(update=self._timing)
 
     def _pass_over(self, row: JobRow, error: ValueError) -> None:
         self._passed_over.add(row.id)
@@ -170,6 +182,16 @@ def job_input(row: JobRow) -> JobInput:
     ids = JobIds(tenant=row.tenant, project=row.project, job=row.id, owner=row.owner, seed=row.seed)
     state = initial_state(job, ids, submission)
     return JobInput(state=state, queue=cluster_queue(row.cluster), suspended=job.spec.suspend)
+
+
+def array_input(row: JobRow, poll: timedelta) -> ArrayInput | None:
+    """What the workflow of an accepted array starts from; the same row always gives the same. None for another job."""
+    if row.spec.get("spec", {}).get("array") is None:
+        return None
+    job = Job.model_validate(row.spec)
+    submission = JobSubmission.model_validate(row.submission)
+    ids = JobIds(tenant=row.tenant, project=row.project, job=row.id, owner=row.owner, seed=row.seed)
+    return ArrayInput(state=initial_array(job, ids, submission, poll), suspended=job.spec.suspend)
 
 
 def _attributes(row: JobRow) -> TypedSearchAttributes:
