@@ -2,13 +2,14 @@
 and give them back, in the same transaction."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, NamedTuple
 
-from sqlalchemy import update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from store.tables_reservations import BookingRow, ReservedUseRow
+from store.tables_scheduling import GangRow
 from store.upsert import changed, insert_missing_many
 from store.verdicts import InWindow, Kept, Window
 
@@ -28,6 +29,27 @@ def keep(session: Session, kept: Iterable[Kept], now: datetime) -> frozenset[Win
         if changed(session, update(BookingRow).where(*seen).values(**values)):
             written.append(one.window)
     return frozenset(written)
+
+
+class Holder(NamedTuple):
+    """A job of a reservation that holds places. `until`: when it will have ended by itself; None: that is not known."""
+
+    job: str
+    since: datetime
+    until: datetime | None
+    nodes: frozenset[str]
+
+
+def holders(session: Session, pool: str, reservation: str) -> list[Holder]:
+    """Jobs of all tenants that name a reservation and hold places of a pool now, by job."""
+    there = (GangRow.reservation == reservation, GangRow.pool == pool, GangRow.pods.is_not(None))
+    query = select(GangRow.job, GangRow.placed_at, GangRow.limit_seconds, GangRow.pods).where(*there)
+    found = []
+    for job, since, limit, pods in session.execute(query.order_by(GangRow.job)):
+        assert since is not None, "who holds places got them at some time"
+        until = None if limit is None else since + timedelta(seconds=limit)
+        found.append(Holder(job, since, until, frozenset(pod["node"] for pod in pods or ())))
+    return found
 
 
 def begin_uses(session: Session, uses: Sequence[tuple[str, str, InWindow]], now: datetime) -> None:

@@ -60,6 +60,12 @@ class GangRow(Tenanted, Base):
         Index("ix_gangs_pool", "pool", "job"),
         Index("ix_gangs_queue", "queue", "position"),
         Index(
+            "ix_gangs_reservation",
+            "reservation",
+            sqlite_where=text("reservation IS NOT NULL"),
+            postgresql_where=text("reservation IS NOT NULL"),
+        ),
+        Index(
             "ix_gangs_limited", "pool", sqlite_where=text("cause = 'limit'"), postgresql_where=text("cause = 'limit'")
         ),
     )

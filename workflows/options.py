@@ -79,6 +79,15 @@ def decide(queue: str) -> ActivityConfig:
     )
 
 
+def answer() -> ActivityConfig:
+    """Somebody waits for what the store answers; where it is away for longer than that, they ask again."""
+    return ActivityConfig(
+        start_to_close_timeout=timedelta(seconds=15),
+        schedule_to_close_timeout=timedelta(minutes=2),
+        retry_policy=STEADY,
+    )
+
+
 def question(queue: str) -> ActivityConfig:
     """Somebody waits for the answer: a worker takes the question within seconds, or the asker is told that none is
     there. Twice at most: the first try may have gone to a worker that was being replaced."""
