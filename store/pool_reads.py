@@ -50,6 +50,7 @@ class Gang(NamedTuple):
     firm: bool | None = None
     leaves_for: str | None = None
     reservation: str | None = None
+    next_pods: list[Document] | None = None
 
 
 class BookedWindow(NamedTuple):

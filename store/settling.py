@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 
 from definitions.ids import job_workflow_id, pool_workflow_id
 from definitions.places import Displaced, Placed, Placement
-from store import outbox, queue_use, reserved
+from store import outbox, queue_use, reserved, resizes
 from store.queue_use import Claim
 from store.tables_scheduling import DecisionRow, GangRow, PoolChangeRow, PoolRow, QueuePastRow
 from store.upsert import changed, chunks, insert_or_replace, run_each
@@ -39,13 +39,11 @@ def settle(session: Session, pool: PoolRow, verdict: Verdict, now: datetime) -> 
     """Write what the verdict says of gangs as the decision that `pool` has come to."""
     said_of: tuple[Given | Told, ...] = (*verdict.given, *verdict.told)
     gangs = _locked(session, pool.name, [said.job for said in said_of])
-    told = [said for said in verdict.told if _is(gangs.get(said.job), said, "placed")]
     _write_waits(session, pool, verdict.waits)
-    given = _taken(
-        session, verdict, [said for said in verdict.given if _is(gangs.get(said.job), said, "waiting")], gangs
-    )
+    given, told = _taken(session, verdict, gangs)
     _write_given(session, pool, given, verdict, gangs, now)
     _write_told(session, pool, told)
+    resizes.write(session, told, gangs)
     _tell(session, pool, given, told, gangs, now)
     reserved.begin_uses(session, [(said.job, gangs[said.job].tenant, use) for said in given for use in said.uses], now)
     windows = reserved.keep(session, verdict.kept, now)
@@ -58,6 +56,7 @@ def settle(session: Session, pool: PoolRow, verdict: Verdict, now: datetime) -> 
 def _locked(session: Session, pool: str, jobs: Sequence[str]) -> dict[str, Gang]:
     seen = (
         GangRow.job, GangRow.tenant, GangRow.queue, GangRow.attempt, GangRow.version, GangRow.state, GangRow.asked_at,
+        GangRow.amounts,
     )  # fmt: skip
     found: dict[str, Gang] = {}
     for some in chunks(sorted(jobs)):
@@ -71,11 +70,20 @@ def _is(gang: Gang | None, said: Given | Told, state: str) -> bool:
     return gang is not None and (gang.version, gang.attempt, gang.state) == (said.version, said.attempt, state)
 
 
-def _taken(session: Session, verdict: Verdict, given: list[Given], gangs: dict[str, Gang]) -> list[Given]:
-    """Those starts whose amounts fit below every limit, and are taken now. Earlier ones go first."""
+def _taken(session: Session, verdict: Verdict, gangs: dict[str, Gang]) -> tuple[list[Given], list[Told]]:
+    """Those starts and larger sizes whose amounts fit below every limit, and are taken now. Earlier ones go first, and
+    starts before sizes: nobody grows into what somebody waits for."""
+    given = [said for said in verdict.given if _is(gangs.get(said.job), said, "waiting")]
+    told = [said for said in verdict.told if _is(gangs.get(said.job), said, "placed")]
+    held = {said.job: gangs[said.job].amounts for said in told}
+    told = [each for each in told if resizes.is_bounded(each, held[each.job], verdict.paths, gangs[each.job].queue)]
     claims = [Claim(tuple(verdict.paths[gangs[said.job].queue]), said.amounts) for said in given]
+    claims += [resizes.claim(said, held[said.job]) for said in told]
     fits = queue_use.take_each(session, claims, verdict.limits)
-    return [said for said, taken in zip(given, fits, strict=True) if taken]
+    return (
+        [said for said, taken in zip(given, fits, strict=False) if taken],
+        [said for said, taken in zip(told, fits[len(given) :], strict=True) if taken],
+    )
 
 
 def _write_waits(session: Session, pool: PoolRow, waits: Iterable[Waits]) -> None:
@@ -137,6 +145,7 @@ def _tell(
         reason = _heard(stop, gangs[stop.job].tenant, tenants)
         within = None if stop.within is None else timedelta(seconds=stop.within)
         fact = Displaced(attempt=stop.attempt, at=now, reason=reason, for_good=stop.for_good, within=within)
+        fact = fact.model_copy(update={"resizes": stop.goes_on is not None})
         facts.append((stop.job, fact))
     messages = [
         outbox.message(

@@ -38,9 +38,18 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
+class GoesOn:
+    """The places of a gang's next size, a part of those that it has or the other way round, and what they count."""
+
+    pods: tuple[PlacedPod, ...]
+    amounts: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
 class Told:
     """A gang that holds places has to give them up. `leaves_for`: the job that gets them. `for_good`: it is cancelled
-    instead of waiting again. `within`: seconds that it has to save and stop, if it has fewer than its own."""
+    instead of waiting again. `within`: seconds that it has to save and stop, if it has fewer than its own. `goes_on`:
+    it only changes its size, and these places are held for it from now on."""
 
     job: str
     version: int
@@ -49,6 +58,7 @@ class Told:
     reason: str
     for_good: bool = False
     within: int | None = None
+    goes_on: GoesOn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -106,7 +106,7 @@ def _ask(session: Session, job: JobRow, state: JobState, now: datetime) -> None:
         shape=asked.shape,
         reservation=ticket.reservation,
     )
-    gave_back = gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)
+    gave_back = gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at, now)
     if gave_back:
         reserved.end_uses(session, job.id, now)
 
