@@ -8,6 +8,7 @@ from sqlalchemy.orm import Session
 from api.access import Caller
 from api.capacity import sites_of
 from api.idempotency import Reply
+from api.order import awaited
 from api.prepare import Prepared, complete, job_from_data
 from api.scheduling_documents import stored
 from api.views import etag, job_view
@@ -64,6 +65,7 @@ def planned(caller: Caller, session: Session, job: Prepared) -> Plan:
         (*job.warnings, *_in_vain(caller, session, job)),
         job.place,
         job.submission.ticket,
+        awaited(job.submission),
         template=f"{job.template[0]}@{job.template[1]}" if job.template else None,
         snapshot_bytes=stored.bytes if stored else None,
         snapshot_files=stored.files if stored else None,

@@ -21,7 +21,7 @@ from definitions.template import Template, render
 from policies.cluster_place import Place, place_of
 from policies.job_settle import settle
 from policies.scheduling.admission import ticket_from
-from store import intake, scheduling_documents, secrets, snapshots, templates
+from store import intake, job_order, scheduling_documents, secrets, snapshots, templates
 from store.errors import SnapshotMissing
 
 
@@ -105,7 +105,8 @@ def complete(
 ) -> Prepared:
     """Settle a job that has its name and project, and find how it waits."""
     job, seed = intake.found_source(session, caller.tenant, job)
-    submission = submission.model_copy(update={"seed_checkpoint": seed})
+    after = job_order.found(session, caller.tenant, job.metadata.project, job.spec.after)
+    submission = submission.model_copy(update={"seed_checkpoint": seed, "after": after})
     settled = settle(job, submission, open_snapshot=open_snapshot)
     ticket = ticket_from(scheduling_documents.held(session), settled.job.spec)
     row = intake.found_cluster(session, settled.job)

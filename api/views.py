@@ -4,6 +4,7 @@ import math
 from typing import Any
 from urllib.parse import quote
 
+from api.order import awaited
 from api.settings import ApiSettings
 from definitions.api_catalog import ParameterView, SecretView, SnapshotView, TemplateView
 from definitions.api_history import ArtifactView, AttemptView, CheckpointView, EventView, RankView
@@ -12,6 +13,7 @@ from definitions.api_submit import GitState, Rendered
 from definitions.ids import job_workflow_id
 from definitions.job import Job
 from definitions.job_document import document_of
+from definitions.submission import JobSubmission
 from definitions.template import Template
 from definitions.template_parameters import Parameter
 from definitions.yaml_writer import to_yaml
@@ -67,6 +69,7 @@ def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True) -> JobVi
         template=f"{row.template}@{row.template_version}" if row.template else None,
         schedule=row.schedule,
         cloned_from=row.cloned_from,
+        after=awaited(JobSubmission.model_validate(row.submission)) if whole and row.submission.get("after") else [],
         generation=row.generation,
         links=job_links(row, settings),
         spec=row.spec if whole else None,

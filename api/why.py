@@ -4,6 +4,7 @@ from sqlalchemy.orm import Session
 
 from api.access import Caller
 from api.clusters import warnings_of
+from api.order import awaited_now
 from api.queue_times import with_overdue
 from api.queueing import held_places, why_queued
 from api.scheduling_documents import stored
@@ -27,6 +28,7 @@ def explain(caller: Caller, session: Session, job: JobRow) -> Why:
     newest = attempts.newest(session, job.tenant, job.project, job.id)
     told = job.failure is not None
     waiting, places = _queued(caller, session, job)
+    after = awaited_now(session, job)
     changed = [
         event
         for event in events.tail(session, job.tenant, job.project, job.id, LOOKED_AT)
@@ -44,13 +46,14 @@ def explain(caller: Caller, session: Session, job: JobRow) -> Why:
         exit_code=newest.exit_code if newest and told else job.exit_code,
         signal=newest.signal if newest and told else None,
         last_lines=newest.last_lines if newest and told else [],
-        help=[line.replace("JOB", job.name) for line in advice(job.phase, job.failure)],
+        help=[line.replace("JOB", job.name) for line in advice(job.phase, job.failure, ordered=bool(after))],
         next_at=job.wake_at,
         cluster=job.cluster,
         ranks=_places(newest) if newest is not None and job.cluster != LOCAL_CLUSTER else [],
         warnings=[] if job.phase.is_final else list(warnings_of(cluster, now)),
         waiting=waiting,
         places=places,
+        after=after,
     )
 
 

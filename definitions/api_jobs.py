@@ -7,6 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from definitions.api_base import Document, Page, View, doc
+from definitions.api_order import AwaitedNow, AwaitedView
 from definitions.api_queueing import HeldPlaces, WhyQueued
 from definitions.api_submit import Change, GitState
 from definitions.attempt import RankState
@@ -78,6 +79,7 @@ class JobView(View):
     template: Annotated[str | None, doc("Template and version it was rendered from.", "finetune@2")] = None
     schedule: Annotated[str | None, doc("Schedule that submitted it.", "nightly")] = None
     cloned_from: Annotated[str | None, doc("Job it was cloned from.", ID)] = None
+    after: Annotated[list[AwaitedView], Field(description="Jobs that it waits for; empty in lists.")] = []
     generation: Annotated[int, doc("Grows with every change; the ETag of the job.", 7)]
     links: Annotated[JobLinks, Field(description="Where more is found.")]
     spec: Annotated[
@@ -145,3 +147,4 @@ class Why(View):
     warnings: Annotated[list[str], doc("What to mind about its cluster.", [])] = []
     waiting: Annotated[WhyQueued | None, Field(description="While it waits for places: what it lacks.")] = None
     places: Annotated[HeldPlaces | None, Field(description="The places that the scheduler gave it.")] = None
+    after: Annotated[list[AwaitedNow], Field(description="Jobs that it waits for, until it begins.")] = []

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, model_validator
 
 from definitions.api_base import Body, Document, Reason, Sha256, View, doc
+from definitions.api_order import AwaitedView
 from definitions.spec_types import Name
 from definitions.states import FailureClass, Mode
 
@@ -136,6 +137,7 @@ class Plan(View):
     queue: Annotated[str | None, doc("Queue that it would wait in; null: it starts at once.", "research")] = None
     priority: Annotated[int, doc("Its priority there, within its class.", 0)] = 0
     priority_class: Annotated[str | None, doc("Its class there.", "batch")] = None
+    after: Annotated[list[AwaitedView], Field(description="Jobs that it would wait for.")] = []
     nodes: Annotated[int, doc("Nodes asked for.", 2)]
     ranks: Annotated[int, doc("Processes started together, or not at all.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)]

@@ -130,6 +130,7 @@ def _load() -> None:
         error_codes_cli,
         error_codes_cluster,
         error_codes_data,
+        error_codes_dependencies,
         error_codes_local,
         error_codes_pod,
         error_codes_production,

@@ -24,10 +24,14 @@ class Outcome(StrEnum):
 
 
 class Dependency(SpecModel):
-    """Another job that has to end before this one begins."""
+    """Another job that has to end before this one begins. If it ends otherwise, this one fails without an attempt."""
 
     job: Name = Field(description="Name or id of the other job.", examples=["prepare-data"])
-    outcome: Outcome = Field(Outcome.SUCCEEDED, description="How it has to end.", examples=["succeeded"])
+    outcome: Outcome = Field(
+        Outcome.SUCCEEDED,
+        description="How it has to end: succeeded, failed (or cancelled), or finished, in whatever way.",
+        examples=["succeeded"],
+    )
 
 
 class NotificationEvent(StrEnum):

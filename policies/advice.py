@@ -46,13 +46,17 @@ AFTER_FAILURE: dict[FailureClass, tuple[str, ...]] = {
         "Make the secret, key or volume that the reason names, in the namespace where the cluster's jobs run.",
         "Then submit it again: perdure jobs clone JOB.",
     ),
-    FailureClass.DEPENDENCY: ("Something the job needs was not there; the reason names it.",),
+    FailureClass.DEPENDENCY: (
+        "Something the job needs was not there, or another job ended otherwise than it had to; the reason names it.",
+        "Once that is mended, submit it again: perdure jobs clone JOB.",
+    ),
     FailureClass.REPEATED: (
         "The same failure came three times at the same step: trying again will not help.",
         "Look at what the job does at that step.",
     ),
 }
 
+ORDERED = ("It starts by itself when the jobs before it have ended; or end it with `perdure jobs cancel JOB`.",)
 IN_PHASE: dict[Phase, tuple[str, ...]] = {
     Phase.PENDING: ("It starts by itself within seconds. If it stays, look at `perdure status`.",),
     Phase.QUEUED: ("It starts by itself once it has places; `perdure queue` and `perdure capacity` tell more.",),
@@ -61,9 +65,10 @@ IN_PHASE: dict[Phase, tuple[str, ...]] = {
 }
 
 
-def advice(phase: Phase, failure: FailureClass | None) -> tuple[str, ...]:
-    """What a person can do about a job in this phase with this last failure. Nothing, when all is well."""
-    told = IN_PHASE.get(phase, ())
+def advice(phase: Phase, failure: FailureClass | None, *, ordered: bool = False) -> tuple[str, ...]:
+    """What a person can do about a job in this phase with this last failure. Nothing, when all is well. `ordered`:
+    other jobs come first."""
+    told = ORDERED if ordered and phase is Phase.PENDING else IN_PHASE.get(phase, ())
     if failure is not None and phase in (Phase.FAILED, Phase.BACKING_OFF):
         told += AFTER_FAILURE[failure]
     return told

@@ -1,7 +1,9 @@
 """The plan of a job: what a submit would do, said before anything is written."""
 
+from collections.abc import Sequence
 from typing import Any
 
+from definitions.api_order import AwaitedView
 from definitions.api_submit import Plan, RetryPlan, WorkdirPlan
 from definitions.job import Job, JobSpec
 from definitions.job_document import gpus_of, ranks_of
@@ -19,6 +21,7 @@ def plan(
     warnings: tuple[str, ...],
     place: Place | None = None,
     ticket: Ticket | None = None,
+    after: Sequence[AwaitedView] = (),
     *,
     template: str | None = None,
     snapshot_bytes: int | None = None,
@@ -39,6 +42,7 @@ def plan(
         queue=ticket.queue if ticket else None,
         priority=ticket.priority if ticket else 0,
         priority_class=ticket.priority_class if ticket else None,
+        after=list(after),
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),

@@ -14,7 +14,7 @@ from definitions.job_document import digest_of, document_of, gpus_of, ranks_of
 from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
-from store import checkpoints, clusters, jobs
+from store import array_names, checkpoints, clusters, job_order, jobs
 from store.tables_clusters import ClusterRow
 from store.tables_jobs import JobRow
 
@@ -31,31 +31,41 @@ class Origin(Wire):
     schedule: str | None = None
     cloned_from: str | None = None
     request_id: str | None = None
+    parent: str | None = None  # the array that makes it
+    array_index: int | None = None
 
 
 def accept(session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> JobRow:
-    """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing, PD-2101 for an unknown cluster.
+    """Insert a settled job with its first event. Raises NameTaken, SnapshotMissing, PD-2101 for an unknown cluster,
+    PD-2190 for an unknown job that it is to wait for, PD-2200 to PD-2202 for names of arrays' jobs.
 
-    The cluster's row is held meanwhile: it is not removed under a job that is being accepted.
+    The cluster's row is held meanwhile: it is not removed under a job that is being accepted. So are those of the jobs
+    that it waits for: their ends are told to it, or known by now.
     """
     found_cluster(session, job, hold=True)
-    return jobs.insert(session, _new_job(job, submission, origin, now), [_first_event(origin, now)])
+    project = job.metadata.project
+    array_names.check_names(session, origin.tenant, project, job)
+    awaited = job_order.found(session, origin.tenant, project, job.spec.after)
+    after = job_order.follow(session, origin.tenant, project, awaited, origin.id)
+    submission = submission.model_copy(update={"after": after})
+    return jobs.insert(session, new_job(job, submission, origin, now), [first_event(origin, now)])
 
 
 def refuse(
     session: Session, job: Job, submission: JobSubmission, origin: Origin, now: datetime, why: PerdureError
 ) -> JobRow:
     """Insert a job that nobody can be told about now, ended before it began, so that it is seen with the reason."""
-    new = _new_job(job, submission, origin, now).model_copy(update={"snapshot": None})
+    new = new_job(job, submission, origin, now).model_copy(update={"snapshot": None})
     reason = f"not accepted: {why.detail} [{why.code.code}]"
     refused = Event(
         key="refused", at=now, actor=origin.owner, kind="refused", reason=reason, data={"phase": Phase.FAILED.value}
     )
-    told = [_first_event(origin, now), refused]
+    told = [first_event(origin, now), refused]
     return jobs.insert_ended(session, new, Phase.FAILED, reason, FailureClass.DEPENDENCY, told)
 
 
-def _new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> jobs.NewJob:
+def new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime) -> jobs.NewJob:
+    """What is written of a settled job."""
     spec = job.spec
     document = document_of(job)
     return jobs.NewJob(
@@ -112,11 +122,14 @@ def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedChec
     return job.model_copy(update={"spec": spec}), SeedCheckpoint(job=other.id, folder=found.folder, step=found.step)
 
 
-def _first_event(origin: Origin, now: datetime) -> Event:
+def first_event(origin: Origin, now: datetime) -> Event:
+    """With which the history of an accepted job begins."""
     how = f"submitted by {origin.owner}"
     if origin.cloned_from:
         how = f"cloned from {origin.cloned_from} by {origin.owner}"
     if origin.schedule:
         how = f"submitted by schedule {origin.schedule} of {origin.owner}"
+    if origin.parent:
+        how = f"made by array {origin.parent} of {origin.owner}"
     data = {"phase": "Pending", "attempt": 0}
     return Event(key="accepted", at=now, actor=origin.owner, kind="accepted", reason=how, data=data)

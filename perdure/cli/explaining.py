@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from perdure.cli.order_words import after_words
 from perdure.cli.output import Column, Shape
 from perdure.cli.queueing_shapes import held_lines, waiting_lines
 from perdure.cli.shapes import ago_now
@@ -21,6 +22,7 @@ def _lines(why: Any) -> list[tuple[str, str]]:
         ("since", ago_now(why.since)),
         ("attempt", str(why.attempt) if why.attempt else ""),
         ("seen", ", ".join(part for part in evidence if part)),
+        ("after", after_words(why.after)),
         *(waiting_lines(why.waiting) if why.waiting else []),
         *(held_lines(why.places) if why.places else []),
         ("places", "\n".join(_place(each) for each in why.ranks or [])),

@@ -37,6 +37,7 @@ class Flags:
     queue: str | None = None
     priority: int | None = None
     priority_class: str | None = None
+    after: Sequence[Mapping[str, str]] = ()
     timeout: str | None = None
     retries: int | None = None
     checkpoint_every: str | None = None
@@ -72,6 +73,7 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "queue": flags.queue,
         "priority": flags.priority,
         "priorityClass": flags.priority_class,
+        "after": [dict(entry) for entry in flags.after] or None,
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,
         "gracePeriod": flags.grace,

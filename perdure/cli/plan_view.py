@@ -6,6 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from perdure.cli.humane import count, size
+from perdure.cli.order_words import after_words
 from perdure.cli.output import Column, Shape
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ def plan_lines(plan: Plan, draft: Draft[SubmitJob]) -> list[tuple[str, str]]:
         ("command", shlex.join(plan.command)),
         ("runs on", _size(plan)),
         ("cluster", plan.cluster if plan.cluster != "local" else ""),
+        ("after", after_words(plan.after)),
         ("queue", _queue(plan)),
         ("image", plan.image or ""),
         ("volumes", "\n".join(plan.volumes or [])),

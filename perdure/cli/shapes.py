@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from perdure.cli.humane import ago, count, lasting, number, size, sparkline
+from perdure.cli.order_words import after_words
 from perdure.cli.output import Column, Shape
 
 GOOD, BAD, BUSY, QUIET = "green", "red", "yellow", "dim"
@@ -60,6 +61,7 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
         ("exit code", text(job.exit_code)),
         ("attempt", text(job.attempt or "")),
         ("runs on", _size(job)),
+        ("after", after_words(job.after)),
         ("progress", _progress(job)),
         ("checkpoint", f"step {job.checkpoint_step} verified" if job.checkpoint_step is not None else ""),
         ("next", f"attempt {ago_now(job.wake_at)}" if job.wake_at else ""),

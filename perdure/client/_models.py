@@ -107,6 +107,16 @@ class BaseEnv(Model):
     """Folder of the active conda environment."""
 
 
+class CancelWindow(Model):
+    """Which window is given up."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    window: int | None = None
+    """Its number; left out, the one that is on or comes next."""
+
+
 class Change(Model):
     """One difference between two documents."""
 
@@ -376,6 +386,20 @@ class ExtendJob(Model):
     """Why, in your words; kept in the job's events."""
 
 
+class ExtendWindow(Model):
+    """How much longer a window should be: by so much, or until a local time of its reservation."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    by: str | None = None
+    """So much longer."""
+    until: str | None = None
+    """New end in local time of the zone."""
+    window: int | None = None
+    """Its number; left out, the one that is on or comes next."""
+
+
 class FailureClass(StrEnum):
     """
     Why an attempt failed. Retry, back-off and budget are decided from this (policies/failure.py).
@@ -560,6 +584,15 @@ class JobType(StrEnum):
     INFERENCE = "inference"
     FINE_TUNING = "fine-tuning"
     EVALUATION = "evaluation"
+
+
+class LeftOutDay(Model):
+    """A day that the rule names and that has no window."""
+
+    day: str
+    """The day, or the month."""
+    why: str
+    """Why."""
 
 
 class LogLineView(Model):
@@ -792,6 +825,68 @@ class Phase(StrEnum):
     SUCCEEDED = "Succeeded"
     FAILED = "Failed"
     CANCELLED = "Cancelled"
+
+
+class PlannedWindow(Model):
+    """A window as it would be booked."""
+
+    number: int
+    """Of the window in its reservation, from 1."""
+    begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
+    """When it begins."""
+    ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
+    """When it ends, as it stands now."""
+    shown_begin: Annotated[str, Field(alias="shownBegin")]
+    """Its begin in local time, with the offset from UTC."""
+    shown_end: Annotated[str, Field(alias="shownEnd")]
+    """Its end in local time, with the offset from UTC."""
+    hours: float
+    """Real hours; on a night of changing clocks one more or less than it seems."""
+    nodes: int | None = None
+    """Nodes that are kept. Null: known when they are chosen."""
+    gpus: int | None = None
+    """GPUs that are kept. Null: known when nodes are chosen."""
+    node_hours: Annotated[float | None, Field(alias="nodeHours")] = None
+    """Nodes times hours."""
+    gpu_hours: Annotated[float | None, Field(alias="gpuHours")] = None
+    """GPUs times hours."""
+    clocks_change: Annotated[bool, Field(alias="clocksChange")] = False
+    """Whether clocks change in it, or since the window before."""
+    notes: list[str] = []
+    """What clocks do to it; to be seen before it is booked."""
+
+
+class PlannedWindows(Model):
+    """What a reservation would keep in its next weeks, before anything is booked."""
+
+    name: str
+    """Name of the reservation."""
+    outcome: DocumentOutcome
+    """What applying the document would do."""
+    changes: Annotated[list[Change], Field(validate_default=True)] = []
+    """What differs from the stored document."""
+    queue: str
+    """Queue that is charged."""
+    keeps: str
+    """What is kept, in words."""
+    time_zone: Annotated[str, Field(alias="timeZone")]
+    """Zone of its local times."""
+    until: AwareDatetime
+    """Windows that begin before this are listed."""
+    windows: list[PlannedWindow]
+    """In order."""
+    left_out: Annotated[list[LeftOutDay], Field(alias="leftOut", validate_default=True)] = []
+    """Days without a window that the rule names."""
+    more: bool
+    """Whether windows follow after these."""
+    hours: float
+    """Real hours of all that are listed."""
+    node_hours: Annotated[float | None, Field(alias="nodeHours")] = None
+    """Of all that are listed. Null: known when nodes are chosen."""
+    gpu_hours: Annotated[float | None, Field(alias="gpuHours")] = None
+    """Of all that are listed. Null: known when nodes are chosen."""
+    price: str
+    """What they cost."""
 
 
 class PodAsk(Model):
@@ -1374,6 +1469,7 @@ class Verb(StrEnum):
     EXTEND = "extend"
     CHECKPOINT = "checkpoint"
     REPRIORITISE = "reprioritise"
+    RESIZE = "resize"
 
 
 class Version(Model):
@@ -1528,6 +1624,133 @@ class WhyQueued(Model):
     """When that decision was made."""
 
 
+class WindowOutcome(Model):
+    """What became of a request about a window."""
+
+    request_id: Annotated[str, Field(alias="requestId")]
+    """Of the request; a repeat of it has the same."""
+    reservation: str
+    """Name of the reservation."""
+    window: int
+    """Number of the window."""
+    settled: bool = True
+    """False: it was handed over and not answered yet."""
+    ends_at: Annotated[AwareDatetime | None, Field(alias="endsAt")] = None
+    """When the window ends now."""
+    shown_end: Annotated[str, Field(alias="shownEnd")] = ""
+    """That in local time."""
+    message: str
+    """What happened, in a sentence."""
+
+
+class WindowPhase(StrEnum):
+    """
+    `planned`: the rule names it, and it is not booked yet.
+    """
+
+    PLANNED = "planned"
+    UPCOMING = "upcoming"
+    LEAD = "lead"
+    ACTIVE = "active"
+    DRAINING = "draining"
+    ENDED = "ended"
+
+
+class WindowTimes(Model):
+    """A window: from when to when, in the reservation's own zone too. Hours are real ones."""
+
+    number: int
+    """Of the window in its reservation, from 1."""
+    begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
+    """When it begins."""
+    ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
+    """When it ends, as it stands now."""
+    shown_begin: Annotated[str, Field(alias="shownBegin")]
+    """Its begin in local time, with the offset from UTC."""
+    shown_end: Annotated[str, Field(alias="shownEnd")]
+    """Its end in local time, with the offset from UTC."""
+    hours: float
+    """Real hours; on a night of changing clocks one more or less than it seems."""
+    nodes: int | None = None
+    """Nodes that are kept. Null: known when they are chosen."""
+    gpus: int | None = None
+    """GPUs that are kept. Null: known when nodes are chosen."""
+    node_hours: Annotated[float | None, Field(alias="nodeHours")] = None
+    """Nodes times hours."""
+    gpu_hours: Annotated[float | None, Field(alias="gpuHours")] = None
+    """GPUs times hours."""
+
+
+class WindowUse(Model):
+    """What one job uses, or used, of a window. Of jobs that are not yours: amounts."""
+
+    job: str | None = None
+    """Id of the job, if it is yours."""
+    name: str | None = None
+    """Its name, if it is yours."""
+    project: str | None = None
+    """Its project, if it is yours."""
+    yours: bool = False
+    """Whether you may see the job."""
+    since: AwareDatetime
+    """From when on."""
+    until: AwareDatetime | None = None
+    """Until when. Null: it goes on."""
+    nodes: int
+    """Nodes of the window that it has."""
+    gpus: float
+    """GPUs of the window that it has."""
+
+
+class WindowView(Model):
+    """A window that was booked: what has become of it, and what was used of it until now."""
+
+    number: int
+    """Of the window in its reservation, from 1."""
+    begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
+    """When it begins."""
+    ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
+    """When it ends, as it stands now."""
+    shown_begin: Annotated[str, Field(alias="shownBegin")]
+    """Its begin in local time, with the offset from UTC."""
+    shown_end: Annotated[str, Field(alias="shownEnd")]
+    """Its end in local time, with the offset from UTC."""
+    hours: float
+    """Real hours; on a night of changing clocks one more or less than it seems."""
+    nodes: int | None = None
+    """Nodes that are kept. Null: known when they are chosen."""
+    gpus: int | None = None
+    """GPUs that are kept. Null: known when nodes are chosen."""
+    node_hours: Annotated[float | None, Field(alias="nodeHours")] = None
+    """Nodes times hours."""
+    gpu_hours: Annotated[float | None, Field(alias="gpuHours")] = None
+    """GPUs times hours."""
+    phase: WindowPhase
+    """Where it stands."""
+    version: int
+    """Grows with every change; the ETag."""
+    extended: str = ""
+    """By how much it was made longer."""
+    cancelled_at: Annotated[AwareDatetime | None, Field(alias="cancelledAt")] = None
+    """When it was given up."""
+    charged_until: Annotated[AwareDatetime | None, Field(alias="chargedUntil")] = None
+    """Until when it is charged. Null: not at all."""
+    node_names: Annotated[list[str], Field(alias="nodeNames")] = []
+    """Its nodes, once it has some."""
+    short: str = ""
+    """Why it has no nodes, with the numbers."""
+    uses: Annotated[list[WindowUse], Field(validate_default=True)] = []
+    """Who used it, in order."""
+    used_node_hours: Annotated[float | None, Field(alias="usedNodeHours")] = None
+    """Node-hours that jobs used until now."""
+    unused_node_hours: Annotated[float | None, Field(alias="unusedNodeHours")] = None
+    """Node-hours until now that nobody used."""
+    used_gpu_hours: Annotated[float | None, Field(alias="usedGpuHours")] = None
+    """GPU-hours that jobs used until now."""
+    unused_gpu_hours: Annotated[float | None, Field(alias="unusedGpuHours")] = None
+    """GPU-hours until now that nobody used."""
+
+
 class WorkdirMode(StrEnum):
     SNAPSHOT = "snapshot"
     LIVE = "live"
@@ -1561,6 +1784,59 @@ class ArtifactPage(Model):
     """The entries of this page."""
     next: str | None = None
     """Give it as `cursor` to go on; null on the last page."""
+
+
+class AwaitedNow(Model):
+    """The same, with where that job is now."""
+
+    job: str
+    """Id of the other job."""
+    name: str
+    """Its name."""
+    outcome: Outcome
+    """How it has to end."""
+    phase: Phase
+    """Where it is."""
+    met: bool | None = None
+    """Whether it ended as it has to; null while it has not ended."""
+
+
+class AwaitedView(Model):
+    """Another job that has to end before this one begins, as it was found when this one was accepted."""
+
+    job: str
+    """Id of the other job."""
+    name: str
+    """Its name."""
+    outcome: Outcome
+    """How it has to end."""
+
+
+class CalendarWindow(Model):
+    """A window in a calendar."""
+
+    number: int
+    """Of the window in its reservation, from 1."""
+    begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
+    """When it begins."""
+    ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
+    """When it ends, as it stands now."""
+    shown_begin: Annotated[str, Field(alias="shownBegin")]
+    """Its begin in local time, with the offset from UTC."""
+    shown_end: Annotated[str, Field(alias="shownEnd")]
+    """Its end in local time, with the offset from UTC."""
+    hours: float
+    """Real hours; on a night of changing clocks one more or less than it seems."""
+    nodes: int | None = None
+    """Nodes that are kept. Null: known when they are chosen."""
+    gpus: int | None = None
+    """GPUs that are kept. Null: known when nodes are chosen."""
+    node_hours: Annotated[float | None, Field(alias="nodeHours")] = None
+    """Nodes times hours."""
+    gpu_hours: Annotated[float | None, Field(alias="gpuHours")] = None
+    """GPUs times hours."""
+    phase: WindowPhase
+    """Where it stands; `planned` is not booked yet."""
 
 
 class CapacityPage(Model):
@@ -1740,7 +2016,7 @@ class DecisionPage(Model):
 
 
 class Dependency(Model):
-    """Another job that has to end before this one begins."""
+    """Another job that has to end before this one begins. If it ends otherwise, this one fails without an attempt."""
 
     model_config = ConfigDict(
         extra="forbid",
@@ -1748,7 +2024,7 @@ class Dependency(Model):
     job: str
     """Name or id of the other job."""
     outcome: Outcome = Outcome.SUCCEEDED
-    """How it has to end."""
+    """How it has to end: succeeded, failed (or cancelled), or finished, in whatever way."""
 
 
 class Distributed(Model):
@@ -1924,6 +2200,8 @@ class JobView(Model):
     """Schedule that submitted it."""
     cloned_from: Annotated[str | None, Field(alias="clonedFrom")] = None
     """Job it was cloned from."""
+    after: Annotated[list[AwaitedView], Field(validate_default=True)] = []
+    """Jobs that it waits for; empty in lists."""
     generation: int
     """Grows with every change; the ETag of the job."""
     links: JobLinks
@@ -2026,6 +2304,8 @@ class Plan(Model):
     """Its priority there, within its class."""
     priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
     """Its class there."""
+    after: Annotated[list[AwaitedView], Field(validate_default=True)] = []
+    """Jobs that it would wait for."""
     nodes: int
     """Nodes asked for."""
     ranks: int
@@ -2098,6 +2378,41 @@ class RankView(Model):
     """More, in words."""
     last_lines: Annotated[list[str], Field(alias="lastLines")] = []
     """Its last log lines, secrets masked."""
+
+
+class ReservationView(Model):
+    """A reservation: its document, and the window that is on or comes next."""
+
+    kind: str
+    """Its kind."""
+    name: str
+    """Its name; unique among those of the kind."""
+    description: str = ""
+    """What it is, in the words of the document."""
+    generation: int
+    """Grows with every change; the ETag."""
+    created_at: Annotated[AwareDatetime, Field(alias="createdAt")]
+    """When it was first applied."""
+    created_by: Annotated[str, Field(alias="createdBy")]
+    """Who applied it first."""
+    updated_at: Annotated[AwareDatetime, Field(alias="updatedAt")]
+    """When it was last changed."""
+    updated_by: Annotated[str, Field(alias="updatedBy")]
+    """Who changed it last."""
+    document: dict[str, Any]
+    """The document, with what was left out filled in."""
+    queue: str
+    """Queue that owns it."""
+    keeps: str
+    """What is kept, in words."""
+    time_zone: Annotated[str, Field(alias="timeZone")]
+    """Zone of its local times."""
+    pool: str
+    """Cluster whose nodes it keeps, or `local`."""
+    phase: WindowPhase
+    """Where its present or next window stands; `ended`: nothing is to come."""
+    window: WindowTimes | None = None
+    """The window that is on, or the next. Null: none is."""
 
 
 class SchedulePage(Model):
@@ -2237,6 +2552,17 @@ class Why(Model):
     """While it waits for places: what it lacks."""
     places: HeldPlaces | None = None
     """The places that the scheduler gave it."""
+    after: Annotated[list[AwaitedNow], Field(validate_default=True)] = []
+    """Jobs that it waits for, until it begins."""
+
+
+class WindowPage(Model):
+    """Booked windows of a reservation, in order."""
+
+    items: list[WindowView]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
 
 
 class Workdir(Model):
@@ -2297,6 +2623,38 @@ class AttemptView(Model):
     """Machines it ran on."""
     ranks: Annotated[list[RankView], Field(validate_default=True)] = []
     """Its processes."""
+
+
+class CalendarEntry(Model):
+    """A reservation with its windows of the days that were asked for."""
+
+    reservation: str
+    """Its name."""
+    queue: str
+    """Queue that owns it."""
+    pool: str
+    """Cluster whose nodes it keeps, or `local`."""
+    keeps: str
+    """What is kept, in words."""
+    time_zone: Annotated[str, Field(alias="timeZone")]
+    """Zone of its local times."""
+    windows: list[CalendarWindow]
+    """In order; given up ones are not among them."""
+    hours_by_day: Annotated[list[float], Field(alias="hoursByDay")]
+    """Real hours on each of the days."""
+
+
+class CalendarPage(Model):
+    """Reservations by name, each with its windows of some days."""
+
+    items: list[CalendarEntry]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
+    time_zone: Annotated[str, Field(alias="timeZone")]
+    """Zone in which the days begin."""
+    days: list[str]
+    """The days."""
 
 
 class Checkpoints(Model):
@@ -2372,6 +2730,15 @@ class Placement(Model):
     """How close together."""
     fabric_aware: Annotated[bool, Field(alias="fabricAware")] = False
     """Prefer nodes whose fabric is healthy."""
+
+
+class ReservationPage(Model):
+    """Reservations by name."""
+
+    items: list[ReservationView]
+    """The entries of this page."""
+    next: str | None = None
+    """Give it as `cursor` to go on; null on the last page."""
 
 
 class AttemptPage(Model):

@@ -8,6 +8,7 @@ FIELDS = "tests/integration/test_fields.py::"
 OUTCOMES = "tests/integration/test_outcomes.py::"
 LIFECYCLE = "tests/policies/test_lifecycle.py::"
 RESIZING = "tests/policies/test_job_resizing.py::"
+ORDER = "tests/policies/test_job_order.py::"
 RETRY = "tests/policies/test_retry.py::"
 KEPT = (
     "tests/policies/test_checkpoints.py::test_no_rules_remove_the_resume_point_the_last_ones_or_what_is_being_written"
@@ -71,6 +72,8 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.placement.affinity": POD,
     "spec.placement.spread": POD,
     "spec.priorityClass": POD,
+    "spec.after[].job": "tests/api/test_job_order.py::test_a_job_waits_for_the_newest_of_a_name_or_for_one_by_its_id",
+    "spec.after[].outcome": f"{ORDER}test_what_an_end_comes_to_for_whoever_waits_for_it",
     "spec.queue": f"{ADMISSION}test_a_job_waits_in_the_queue_that_it_names_or_in_the_default_one",
     "spec.priority": f"{ADMISSION}test_class_and_priority_go_onto_the_ticket",
     "spec.placement.topology.required": f"{ADMISSION}test_how_close_together_is_part_of_what_is_asked",

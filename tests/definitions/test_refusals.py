@@ -25,7 +25,6 @@ SET: dict[str, Any] = {
     "team": "t",
     "federation": "f",
     "array": {"last": 1},
-    "after": [{"job": "a"}],
     "hooks": ["h"],
     "notifications": [{"channel": "c"}],
     "experiment": "e",

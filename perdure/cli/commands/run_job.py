@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
         "perdure run --template finetune --set epochs=3 --wait",
         "perdure run --cluster north-1 --gpus 8 -- python train.py",
         "perdure run --queue research --gpus 1 -- python train.py",
+        "perdure run --after prepare-data --after clean-up:any -- python train.py",
         shows="JobView",
         context_settings={"allow_interspersed_args": False},
     )(run)
@@ -54,6 +55,14 @@ def run(
         int | None, typer.Option(metavar="N", min=0, max=100, help="0 to 100; more goes first.")
     ] = None,
     priority_class: Annotated[str | None, typer.Option(metavar="NAME", help="Its priority class.")] = None,
+    after: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="JOB[:ok|fail|any]",
+            help="Begin when this job has succeeded, has failed (:fail), or has ended (:any); repeatable.",
+            autocompletion=given.jobs,
+        ),
+    ] = None,
     framework: Annotated[str | None, typer.Option(help="Whose variables each process gets, such as pytorch.")] = None,
     env: Annotated[
         list[str] | None,
@@ -101,6 +110,7 @@ def run(
     from perdure.cli import submitting
     from perdure.cli.job_document import Flags, check_command, check_no_template
     from perdure.cli.naming import body_for
+    from perdure.cli.order_words import dependencies
 
     flags = Flags(
         command=command or (),
@@ -115,6 +125,7 @@ def run(
         queue=queue,
         priority=priority,
         priority_class=priority_class,
+        after=dependencies(after),
         framework=framework,
         timeout=timeout,
         retries=retries,
@@ -133,8 +144,8 @@ def run(
         check_no_template({"--set": set_values, "--template-version": template_version})
     values = session.pairs("--set", set_values)
     out = Out.of(json, output)
-    after = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)
+    then = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)
     with session.client(project) as client:
         body = body_for(client, flags, template=template, version=template_version, values=values)
-        status = submitting.submit(client, body, out, after, dry_run=dry_run, yes=yes)
+        status = submitting.submit(client, body, out, then, dry_run=dry_run, yes=yes)
     raise typer.Exit(status)
