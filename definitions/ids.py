@@ -44,3 +44,8 @@ def job_workflow_id(tenant: str, job: str) -> str:
 def pool_workflow_id(pool: str) -> str:
     """Also the topic of messages that decisions for the pool leave to be delivered."""
     return f"{POOL_PREFIX}{pool}"
+
+
+def reservation_workflow_id(tenant: str, name: str) -> str:
+    """One for all lives of a reservation's name."""
+    return f"reservation/{tenant}/{name}"

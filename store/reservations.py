@@ -62,7 +62,9 @@ def remove(session: Session, name: str, now: datetime) -> bool:
     row = named(session, name, hold=True)
     if row is None:
         return False
-    row.removed_at, row.updated_at, row.wanted = now, now, row.wanted + 1
+    row.removed_at, row.updated_at = now, now
+    if row.ended_at is None:  # else there is nothing left to look at
+        row.wanted += 1
     session.flush()
     return True
 

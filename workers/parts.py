@@ -16,6 +16,7 @@ from activities.adapters.journal import SqlJournal
 from activities.adapters.local import LocalRuntime
 from activities.adapters.local.machine import machine
 from activities.adapters.pools import SqlPools
+from activities.adapters.reservations import SqlReservations
 from activities.adapters.schedule_runs import SqlScheduleRuns
 from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
@@ -33,6 +34,7 @@ from workers.pool_waker import PoolWaker
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.request_passer import OperatorRequests
+from workers.reservation_waker import ReservationWaker
 from workers.run_watcher import RunWatcher
 from workers.schedule_backend import TemporalSchedules
 from workers.schedule_sync import ScheduleSync
@@ -59,7 +61,9 @@ class Parts:
         operator, runs = TemporalJobOperator(client, REQUEST_WITHIN), SqlScheduleRuns(self.engine)
         arrays, requests = SqlArrays(self.engine), OperatorRequests(operator, client)
         ends = SqlJobEnds(self.engine)
-        control = registry.control(self.journal, runs, OperatorEnder(operator), ends, arrays, requests)
+        control = registry.control(
+            self.journal, runs, OperatorEnder(operator), ends, arrays, requests, SqlReservations(self.engine)
+        )
         pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
         scheduler = registry.scheduler(pools, TemporalJobs(client, asyncio.get_running_loop()))
         if not self.settings.local_jobs:
@@ -82,7 +86,8 @@ class Parts:
         schedules = ScheduleSync(self.engine, TemporalSchedules(client, CONTROL))
         waker = PoolWaker(self.engine, client, task_queue=CONTROL)
         teller = EndTeller(self.engine, client)
-        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run, teller.run)
+        lives = ReservationWaker(self.engine, client, task_queue=CONTROL)
+        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run, teller.run, lives.run)
 
 
 @contextmanager

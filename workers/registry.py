@@ -15,6 +15,7 @@ from activities.clusters import ClusterCalls, NodeActivities
 from activities.job import JournalActivities, RuntimeActivities
 from activities.job_ends import EndsActivities, JobEnds
 from activities.ports import ClusterInspector, ClusterOperator, Journal, Runtime
+from activities.reservations import ReservationActivities, Reservations
 from activities.schedules import JobEnder, ScheduleActivities, ScheduleRuns
 from activities.scheduling import SchedulerActivities
 from activities.scheduling_facts import JobSignals, Pools
@@ -26,6 +27,7 @@ from workflows.array import ArrayWorkflow
 from workflows.cluster_call import ClusterCallWorkflow
 from workflows.job import JobWorkflow
 from workflows.node import NodeWorkflow
+from workflows.reservation import ReservationWorkflow
 from workflows.schedule_tick import ScheduleTickWorkflow
 from workflows.scheduler import SchedulerWorkflow
 from workflows.session import SessionWorkflow
@@ -48,9 +50,16 @@ class Queue:
 
 
 def control(
-    journal: Journal, runs: ScheduleRuns, ender: JobEnder, ends: JobEnds, arrays: Arrays, requests: Requests
+    journal: Journal,
+    runs: ScheduleRuns,
+    ender: JobEnder,
+    ends: JobEnds,
+    arrays: Arrays,
+    requests: Requests,
+    reservations: Reservations,
 ) -> Queue:
     """The queue beside the store: workflows, and the activities that write into it."""
+    windows = ReservationActivities(reservations)
     schedules, of_arrays = ScheduleActivities(runs, ender), ArrayActivities(arrays, requests)
     return Queue(
         CONTROL,
@@ -62,6 +71,7 @@ def control(
             NodeWorkflow,
             SessionWorkflow,
             SchedulerWorkflow,
+            ReservationWorkflow,
         ),
         activities=(
             JournalActivities(journal).record,
@@ -72,6 +82,8 @@ def control(
             of_arrays.make_jobs,
             of_arrays.pass_on,
             of_arrays.record_array,
+            windows.keep,
+            windows.change_window,
         ),
     )
 
