@@ -29,14 +29,21 @@ def ask(**changes: Any) -> Ask:
 
 
 def follow(
-    engine: Engine, job: JobRow, phase: Phase, attempt: int = 0, *, since: datetime | None = NOW, **asked: Any
+    engine: Engine,
+    job: JobRow,
+    phase: Phase,
+    attempt: int = 0,
+    *,
+    since: datetime | None = NOW,
+    now: datetime = NOW,
+    **asked: Any,
 ) -> None:
     """Let a job's gang follow a state, as the journal does: the job's row is locked and already there."""
 
     def work(session: Session) -> None:
         row = session.get_one(JobRow, job.id, with_for_update=True)
         row.phase, row.attempt = phase, attempt
-        gangs.follow(session, row, phase, attempt, ask(**asked), since)
+        gangs.follow(session, row, phase, attempt, ask(**asked), since, now)
 
     transaction(engine, work)
 
