@@ -10,14 +10,16 @@ from typing import Any
 from temporalio.client import Client, WorkflowHandle
 
 from definitions.attempt import StoppedBy
-from definitions.facts import Verb
+from definitions.facts import JobEnded, Verb
 from definitions.ids import job_workflow_id
+from definitions.job_order import Awaited
+from definitions.job_relations import Outcome
 from definitions.job_state import JobState, RetryRules
 from definitions.places import Ticket
 from definitions.pod_needs import PodNeeds
 from definitions.states import Phase
 from tests.replay.recording import Recorder
-from tests.support.jobs import asked, checkpoint, new_state, places, rank
+from tests.support.jobs import NOW, asked, checkpoint, new_state, places, rank
 from tests.support.polling import eventually_async
 from tests.support.scripted import NeverLaunches, Running, Script, WaitsForPods, job_on_engine
 from workers.operator import TemporalJobOperator
@@ -28,6 +30,13 @@ QUICK = RetryRules(limit=30, first_delay=timedelta(milliseconds=1))
 OK = (rank(0),)
 KILLED = (rank(0, exit_code=None, signal=9),)
 STOPPED = (rank(0, exit_code=None, signal=15, stopped_by=StoppedBy.REQUEST),)
+
+FIRST_ENDED = JobEnded(job="f" * 26, name="first", phase=Phase.FAILED, at=NOW)
+OTHER_ENDED = JobEnded(job="0" * 26, name="other", phase=Phase.SUCCEEDED, at=NOW)
+AFTER = (
+    Awaited(job=FIRST_ENDED.job, name="first", outcome=Outcome.FINISHED),
+    Awaited(job=OTHER_ENDED.job, name="other"),
+)
 
 Play = Callable[[Running], Awaitable[None]]
 
@@ -137,6 +146,26 @@ async def queued(run: Running) -> None:
     await attempts(run, 1, first=3)
 
 
+async def ordered(run: Running) -> None:
+    """One job is found by looking, and the other is heard of, twice, while this one is suspended."""
+    await run.until(lambda state: state.reason == "waits for job other to succeed")
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.SUSPEND))
+    await run.hears(OTHER_ENDED, OTHER_ENDED)
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESUME, "r2"))
+    await attempts(run, 1)
+
+
+async def never_begins(run: Running) -> None:
+    await run.until(lambda state: state.phase is Phase.PENDING and bool(state.event_count))
+    await run.hears(OTHER_ENDED.model_copy(update={"phase": Phase.CANCELLED}))
+
+
+def _looking(*ends: JobEnded) -> Script:
+    script = Script(OK)
+    script.ends = ends
+    return script
+
+
 PLAYS: dict[str, tuple[Play, Script]] = {
     "happy": (happy, Script(OK)),
     "retry": (retry, Script(KILLED, KILLED, OK, checkpoints={2: (checkpoint(30),)})),
@@ -151,6 +180,8 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "busy": (busy, Script(OK)),
     "pods-wait": (pods_wait, WaitsForPods(KILLED, STOPPED, OK)),
     "queued": (queued, Script(STOPPED, KILLED, OK, checkpoints={1: (checkpoint(40),)})),
+    "ordered": (ordered, _looking(FIRST_ENDED)),
+    "never-begins": (never_begins, Script()),
 }
 
 
@@ -172,11 +203,12 @@ def waiting(attempt: int) -> Callable[[JobState], bool]:
 async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
     """Run one scene to its end."""
     scene, script = PLAYS[name]
-    poll = timedelta(milliseconds=200) if name == "safety-poll" else timedelta(minutes=2)
+    poll = timedelta(milliseconds=200) if name in ("safety-poll", "ordered") else timedelta(minutes=2)
     launch = {"pod": PodNeeds()} if name == "pods-wait" else {}
     ticket = Ticket(queue="research") if name == "queued" else None
+    after = AFTER if name in ("ordered", "never-begins") else ()
     state = new_state(
-        f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch, ticket=ticket
+        f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch, ticket=ticket, after=after
     )
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
         await scene(run)

@@ -13,8 +13,19 @@ from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
 from activities.job import CollectResult, ControlWork, LaunchResult, Recorded, StateWork, StopWork, recorded
+from activities.job_ends import LookWork
 from definitions.attempt import AttemptObservation, CheckpointRecord, Collected, RankEvidence
-from definitions.facts import AttemptCollected, ControlCommand, Event, Launched, Observed, PollCommand, StopCommand
+from definitions.facts import (
+    AttemptCollected,
+    ControlCommand,
+    EndsFound,
+    Event,
+    JobEnded,
+    Launched,
+    Observed,
+    PollCommand,
+    StopCommand,
+)
 from definitions.ids import job_workflow_id
 from definitions.job_state import JobInput, JobState
 from definitions.states import Phase
@@ -40,6 +51,8 @@ class Script:
         self.stops: list[StopCommand] = []
         self.controls: list[ControlCommand] = []
         self.polls = 0
+        self.looks = 0
+        self.ends: tuple[JobEnded, ...] = ()  # of other jobs, as the store would tell of them
         self.lost_recordings = False  # launch and collect claim to have recorded something else
         self.events: dict[str, Event] = {}
         self.last: JobState | None = None
@@ -92,6 +105,11 @@ class Script:
         assert self.last is not None
         return self.observation(self.last)
 
+    @activity.defn(name="look")
+    async def look(self, work: LookWork) -> EndsFound:
+        self.looks += 1
+        return EndsFound(ends=tuple(end for end in self.ends if end.job in work.jobs))
+
     @activity.defn(name="record")
     async def record(self, work: StateWork) -> Recorded:
         self.remember(work.state)
@@ -107,7 +125,7 @@ class Script:
         return Launched(attempt=state.attempt, at=datetime.now(UTC))
 
     def activities(self) -> list[Callable[..., Any]]:
-        return [self.launch, self.collect, self.stop, self.control, self.poll, self.record]
+        return [self.launch, self.collect, self.stop, self.control, self.poll, self.look, self.record]
 
 
 class WaitsForPods(Script):
@@ -158,6 +176,11 @@ class Running:
     async def displaced(self, why: str = "job big needs its places") -> None:
         """Want the places of the present attempt back."""
         await self.handle.signal(JobWorkflow.place, displaced(await self.state(), why))
+
+    async def hears(self, *ends: JobEnded) -> None:
+        """Tell it that other jobs have ended, as the control worker does."""
+        for end in ends:
+            await self.handle.signal(JobWorkflow.heard, end)
 
     async def pods_say(self, **news: Any) -> None:
         """Report what a cluster says of the present attempt's pods while they wait, or that they run."""
