@@ -8,13 +8,22 @@ from pydantic import Field
 from definitions.spec_types import Line, Name, SpecModel, Whole
 
 
+MOST_OPEN = 10_000
+
+
 class Array(SpecModel):
     """The same job once per index, told by an environment variable."""
 
     first: Whole = Field(0, ge=0, le=1_000_000, description="First index.", examples=[0])
     last: Whole = Field(ge=0, le=1_000_000, description="Last index.", examples=[99])
     step: Whole = Field(1, ge=1, le=1_000_000, description="Distance between two indexes.", examples=[1])
-    limit: Whole | None = Field(None, ge=1, description="How many run at once.", examples=[10])
+    limit: Whole | None = Field(
+        None,
+        ge=1,
+        le=MOST_OPEN,
+        description="How many are under way at once, from waiting in a queue to having ended; left out, 1000.",
+        examples=[10],
+    )
 
 
 class Outcome(StrEnum):

@@ -86,3 +86,6 @@ def _service(spec: JobSpec) -> Iterator[Conflict]:
         yield Conflict("service", "service is for mode: service, and this job's mode is batch", "set mode: service")
     if spec.mode is Mode.SERVICE and spec.array is not None:
         yield Conflict("array", "a service cannot be an array", "remove array, or set mode: batch")
+    if spec.array is not None and spec.array.last < spec.array.first:
+        what = f"the last index, {spec.array.last}, is below the first, {spec.array.first}"
+        yield Conflict("array.last", what, "choose last at first or above")

@@ -44,7 +44,6 @@ def _needs_queue(instead: str) -> Refusal:
 _NO_WINDOW = Refusal("PD-1501", SCHEDULER, "remove it; a queue with a guarantee keeps capacity at any time")
 _NO_TOPOLOGY = _needs_queue("remove it; on a cluster, write placement.affinity by topology labels")
 _NO_FABRIC = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by labels of the fabric")
-_NO_ARRAY = Refusal("PD-1501", SCHEDULER, "remove it and submit the jobs one by one")
 _NO_TEAMS = Refusal("PD-1502", "people and teams", "remove it and use a label such as team: NAME")
 _NO_NEWS = Refusal("PD-1503", "notifications", "remove it and follow the job's events")
 _NO_MODELS = Refusal("PD-1504", "the model registry", "remove it and name the model in args or env")
@@ -85,7 +84,6 @@ REFUSALS: dict[str, Refusal] = {
     "reservation": _NO_WINDOW,
     "team": _NO_TEAMS,
     "federation": _NO_FEDERATION,
-    "array": _NO_ARRAY,
     "hooks": _NO_NEWS,
     "notifications": _NO_NEWS,
     "experiment": _NO_SERIES,

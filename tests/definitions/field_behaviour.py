@@ -17,6 +17,7 @@ POD = "tests/policies/test_pod_plan.py::test_a_field_of_the_document_is_what_eac
 REFUSED = "tests/definitions/test_refusals.py::"
 ADMISSION = "tests/policies/scheduling/test_admission.py::"
 RANKS = "tests/policies/test_rank_environment.py::"
+ARRAYS = "tests/activities/test_arrays.py::test_a_job_of_an_array_is_as_any_other_and_knows_its_place"
 
 FIELD_BEHAVIOUR: dict[str, str] = {
     "apiVersion": f"{DOCUMENTS}test_what_is_no_document_of_ours_is_named",
@@ -72,6 +73,11 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.placement.affinity": POD,
     "spec.placement.spread": POD,
     "spec.priorityClass": POD,
+    "spec.array.first": ARRAYS,
+    "spec.array.last": ARRAYS,
+    "spec.array.step": ARRAYS,
+    "spec.array.limit": "tests/policies/test_arrays.py::"
+    "test_each_index_runs_once_and_never_more_than_the_limit_whatever_is_lost_or_said_twice",
     "spec.after[].job": "tests/api/test_job_order.py::test_a_job_waits_for_the_newest_of_a_name_or_for_one_by_its_id",
     "spec.after[].outcome": f"{ORDER}test_what_an_end_comes_to_for_whoever_waits_for_it",
     "spec.queue": f"{ADMISSION}test_a_job_waits_in_the_queue_that_it_names_or_in_the_default_one",

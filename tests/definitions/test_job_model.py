@@ -112,6 +112,7 @@ def test_nothing_is_converted_and_each_fault_has_its_code(spec: dict[str, Any], 
         ({"processesPerNode": 8, "elastic": {"minNodes": 1, "maxNodes": 900}}, "spec.elastic.maxNodes", "7200"),
         ({"service": {}}, "spec.service", "mode is batch"),
         ({"mode": "service", "array": {"last": 3}}, "spec.array", "service"),
+        ({"array": {"first": 4, "last": 3}}, "spec.array.last", "below the first"),
         ({"mode": "service", "service": {"readiness": {}}}, "spec.service.readiness", "nothing says"),
         (
             {"mode": "service", "service": {"readiness": {"file": "a", "tcpPort": 1}}},

@@ -24,7 +24,6 @@ SET: dict[str, Any] = {
     "reservation": "r",
     "team": "t",
     "federation": "f",
-    "array": {"last": 1},
     "hooks": ["h"],
     "notifications": [{"channel": "c"}],
     "experiment": "e",
