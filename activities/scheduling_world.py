@@ -10,6 +10,7 @@ from hashlib import blake2b
 
 from activities.scheduling_facts import News, Watched, Whole
 from activities.scheduling_nodes import capacity_of, ghosts, levels_of, networks_of, nodes_of, usual_levels
+from activities.scheduling_others import Others, taken_of
 from activities.scheduling_strays import Strays
 from definitions.documents import from_data
 from policies.scheduling.asking import NOWHERE, ORDINARY, STEPS, Asked, Shapes, Words
@@ -45,7 +46,8 @@ class PoolWorld:
         self.shapes = Shapes(Words(self.scheduling.models, levels, networks_of(whole.cluster), labels))
         self.world = World((*nodes, *self._ghosts(nodes, whole.gangs)), tuple(levels.values()), self.queues, SETTINGS)
         self.world.quotas.resize(capacity_of(whole.nodes, self.scheduling))
-        self.strays = Strays(self.world, self.shapes, NO_QUEUE)
+        self.strays, self.others = Strays(self.world, self.shapes, NO_QUEUE), Others(self.world, NO_QUEUE)
+        self.others.bring(taken_of(whole.nodes.get(pool, ())))
         self.rows: dict[str, Gang] = {}
         self.print = 0  # of all gangs together, in no order
         self.documents = digest_of(whole.documents)
@@ -66,6 +68,8 @@ class PoolWorld:
         self.share(news.used)
         if news.watched is not None:
             self.watch(news.watched, now)
+        else:
+            self.others.settle(now)
 
     def bring(self, job: str, row: Gang | None, now: int) -> None:
         """Bring one gang in line with its row; None: it is gone."""
@@ -113,8 +117,10 @@ class PoolWorld:
         self._foreign = now
 
     def watch(self, watched: Watched, now: int) -> None:
-        """What nobody tells of: jobs that run without a ticket, and newer checkpoints."""
+        """What nobody tells of: jobs that run without a ticket, and newer checkpoints. Pods of others come after all of
+        ours, which say where they are."""
         self.strays.bring(watched.strays, now)
+        self.others.settle(now)
         for job, at in watched.saves.items():
             if job in self.world.running:
                 self.world.saved(job, int(at.timestamp()))
@@ -157,6 +163,7 @@ class PoolWorld:
         for node in changed:
             self.world.node(node)
         self._nodes = now
+        self.others.bring(taken_of(views.get(self.pool, ())))
         self.world.quotas.resize(capacity_of(views, self.scheduling))
 
     def _load(self, whole: Whole, now: int) -> None:

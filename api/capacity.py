@@ -34,6 +34,7 @@ class Picture:
     waiting: list[Waiting]
     holding: list[Holding]
     loose: list[LooseJob]
+    others: list[Held]
     shapes: Shapes
 
     def request(self, shape: str) -> Request:
@@ -49,6 +50,7 @@ def picture(caller: Caller, session: Session) -> Picture:
         pool_amounts.waiting(session),
         pool_amounts.holding(session),
         pool_amounts.loose_jobs(session),
+        list(_of_others(session)),
         Shapes(Words(models=documents.models)),
     )
 
@@ -126,6 +128,14 @@ def _all_held(found: Picture) -> Iterator[Held]:
             yield _held(gang.pool, pod["node"], role, tuple(pod.get("devices", ())))
     for job in found.loose:
         yield from _loose(job, found)
+    yield from found.others
+
+
+def _of_others(session: Session) -> Iterator[Held]:
+    """What pods that are not of this installation take. Which GPUs they have, their nodes do not tell."""
+    for view in (NodeView.model_validate(each) for each in pool_amounts.nodes(session)):
+        if (taken := view.others) is not None:
+            yield Held(view.cluster, view.name, taken.cpu_millis, taken.memory, (), WHOLE, taken.gpus * WHOLE)
 
 
 def _loose(job: LooseJob, found: Picture) -> Iterator[Held]:

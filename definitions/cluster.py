@@ -73,6 +73,16 @@ class NodeTaint(Wire):
     effect: str = "NoSchedule"
 
 
+class TakenByOthers(Wire):
+    """What pods that are not of this installation ask of a node. `extended`: of further resources, by name."""
+
+    pods: int = 0
+    cpu_millis: int = 0
+    memory: int = 0
+    gpus: int = 0
+    extended: dict[str, int] = {}
+
+
 class NodeView(Wire):
     """One node as its cluster's worker last saw it. Sizes are bytes; `gpus` counts the cluster's GPU resource."""
 
@@ -92,6 +102,7 @@ class NodeView(Wire):
     taints: tuple[NodeTaint, ...] = ()
     conditions: dict[str, str] = {}  # type -> "status: reason"
     version: str = ""
+    others: TakenByOthers | None = None  # None: nothing, or it is not known
     seen_at: datetime
 
 

@@ -16,6 +16,7 @@ from activities.adapters.kubernetes.inspecting import KubernetesInspector
 from activities.adapters.kubernetes.janitor import Janitor
 from activities.adapters.kubernetes.naming import INSTALLATION
 from activities.adapters.kubernetes.operating import KubernetesOperator
+from activities.adapters.kubernetes.others import Others
 from activities.adapters.kubernetes.runtime import KubernetesRuntime
 from activities.adapters.kubernetes.tracking import watched
 from activities.adapters.secrets import SqlSecrets
@@ -48,10 +49,11 @@ def opened_kubernetes(settings: Settings, engine: Engine, row: ClusterRow) -> It
     connection = Connection(kubeconfig=settings.kubeconfig, context=settings.kube_context, namespace=wanted.namespace)
     with refusals():
         client = KubeClient(connection)
-    informer = Informer(client, watched())
+    informer, others = Informer(client, watched()), Others(client, wanted, installation)
     runtime = KubernetesRuntime(client, informer, wanted, secrets, objects)
     try:
         informer.start()
+        others.start()
         if not informer.wait_synced(SYNCED_WITHIN):
             log.warning("the cluster has not been seen yet; its worker goes on trying")
         yield ClusterParts(
@@ -61,11 +63,12 @@ def opened_kubernetes(settings: Settings, engine: Engine, row: ClusterRow) -> It
             objects,
             runtime,
             SqlJournal(engine),
-            KubernetesInspector(row.name, client, informer, wanted, objects, utc_now),
+            KubernetesInspector(row.name, client, informer, wanted, objects, utc_now, others),
             KubernetesOperator(client),
             Janitor(client, objects, partial(is_known, engine), utc_now, installation=installation),
         )
     finally:
+        others.stop()
         informer.stop()
         client.close()
 

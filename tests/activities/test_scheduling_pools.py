@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
-from definitions.cluster import NodeTaint, NodeView
+from definitions.cluster import NodeTaint, NodeView, TakenByOthers
 from definitions.states import Phase
 from store.engine import transaction
 from store.tables_jobs import AttemptRow, CheckpointRow, JobRow
@@ -241,3 +241,44 @@ def save(session: Session, job: str, rig: Rig) -> None:
             verified_at=rig.now,
         )
     )
+
+
+def others(gpus: int = 0, cpu_millis: int = 0, pods: int = 1) -> TakenByOthers:
+    return TakenByOthers(pods=pods, cpu_millis=cpu_millis, gpus=gpus)
+
+
+def test_what_pods_of_others_take_is_given_to_nobody_until_they_have_gone(rig: Rig) -> None:
+    rig.nodes(NORTH, node("n1", others=others(gpus=2)), node("n2", others=others(cpu_millis=63_900)))
+    job = rig.wait("digits", 7, cluster=NORTH)
+    assert rig.decide(NORTH).placed == 0
+    assert rig.seen(job).cause == "no-room"
+    small = rig.wait("small", 6, cluster=NORTH)
+    assert rig.after(5, NORTH).placed == 1
+    assert (rig.seen(small).pods or [])[0]["devices"] == [2, 3, 4, 5, 6, 7]
+    kept = rig.activities._kept[NORTH]
+    rig.nodes(NORTH, node("n2", seen_at=START + timedelta(seconds=1)))
+    assert rig.after(5, NORTH).placed == 1
+    assert placed_on(rig, job) == ["n2"]
+    assert rig.activities._kept[NORTH] is kept
+    assert rig.used()["research"]["gpu"] == 13 * GPU
+
+
+def test_pods_of_others_that_come_to_a_full_node_take_what_is_given_back_there(rig: Rig) -> None:
+    rig.nodes(NORTH, node("n1"))
+    first = rig.wait("first", 8, cluster=NORTH)
+    rig.decide(NORTH)
+    rig.runs(first)
+    rig.nodes(NORTH, node("n1", others=others(gpus=1), seen_at=START + timedelta(seconds=1)))
+    rig.after(5, NORTH)
+    rig.move(first, Phase.SUCCEEDED)
+    second, third = rig.wait("second", 8, cluster=NORTH), rig.wait("third", 7, cluster=NORTH)
+    assert rig.after(5, NORTH).placed == 1
+    assert (placed_on(rig, second), placed_on(rig, third)) == ([], ["n1"])
+
+
+def test_pods_of_others_on_a_node_that_nothing_of_ours_tolerates_do_no_harm(rig: Rig) -> None:
+    taint = NodeTaint(key="node-role.kubernetes.io/control-plane")
+    rig.nodes(NORTH, node("n0", taints=(taint,), others=others(gpus=8, pods=9)), node("n1"))
+    job = rig.wait("digits", cluster=NORTH)
+    assert rig.decide(NORTH).placed == 1
+    assert placed_on(rig, job) == ["n1"]

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from api.app import create_app
-from definitions.cluster import NodeView
+from definitions.cluster import NodeView, TakenByOthers
 from definitions.principal import Role
 from definitions.states import Phase
 from store import clusters
@@ -241,6 +241,7 @@ async def test_nodes_of_clusters_stand_beside_made_up_ones_and_say_when_they_are
         NodeView(
             cluster="north", name=f"gpu-{number}", ready=number != 2, schedulable=number != 1, gpus=8,
             gpu_type="NVIDIA-H100-80GB-HBM3", cpu_millis=64000, memory=2**39, seen_at=now,
+            others=TakenByOthers(pods=2, gpus=1, cpu_millis=500) if number == 0 else None,
         )
         for number in range(3)
     ]  # fmt: skip
@@ -254,12 +255,12 @@ async def test_nodes_of_clusters_stand_beside_made_up_ones_and_say_when_they_are
     found = await world.get("/v1/capacity?pool=north")
     told_of = ("name", "ready", "schedulable", "gpusUsed", "gpusFree")
     assert [tuple(node[name] for name in told_of) for node in found["items"]] == [
-        ("gpu-0", True, True, 2, 6),
+        ("gpu-0", True, True, 3, 5),
         ("gpu-1", True, False, 0, 0),
         ("gpu-2", False, True, 0, 0),
     ]
     (gpus,) = found["gpus"]
-    assert (gpus["pool"], gpus["gpuTypes"], gpus["free"], gpus["outOfService"]) == ("north", ["H100"], 6, 16)
+    assert (gpus["pool"], gpus["gpuTypes"], gpus["free"], gpus["outOfService"]) == ("north", ["H100"], 5, 16)
     assert len((await world.get("/v1/capacity"))["items"]) == 7
 
 

@@ -93,12 +93,11 @@ class KubeServer:
         return [event for event in self.log if event.collection == collection and event.version > after]
 
     def _list(self, place: Place, query: dict[str, str]) -> tuple[int, Object]:
-        label, _, wanted = query.get("labelSelector", "").partition("=")
+        selector = query.get("labelSelector", "")
         found = [
             item
             for key, item in sorted(self.objects.items())
-            if key.rpartition("/")[0] == place.collection
-            and (not label or item["metadata"].get("labels", {}).get(label) == wanted)
+            if key.rpartition("/")[0] == place.collection and selected(item, selector)
         ]
         start, version = 0, self.version
         if "continue" in query:
@@ -163,6 +162,12 @@ def running_kube_server(pages: int | None = None) -> Iterator[KubeServer]:
         http.shutdown()
         http.server_close()
         thread.join()
+
+
+def selected(item: Object, selector: str) -> bool:
+    """By one condition on a label, `key=value` or `key!=value`; every object without a selector."""
+    key, sign, wanted = selector.partition("!=" if "!=" in selector else "=")
+    return not selector or (item["metadata"].get("labels", {}).get(key) == wanted) == (sign == "=")
 
 
 def merged(present: Object, patch: Object) -> Object:

@@ -11,9 +11,13 @@ from activities.adapters.kubernetes.kinds import Kind
 Object = dict[str, Any]
 
 
+def name_of(thing: Object) -> str:
+    return str(thing["metadata"]["name"])
+
+
 @dataclass(frozen=True)
 class Watched:
-    """A kind to keep a picture of.
+    """A kind to keep a picture of. `key`: by what its objects are told apart.
 
     `trim` is applied to an object before it is kept, and may change and return its argument; name, uid and
     resourceVersion must stay. `index` groups objects for `Informer.having`.
@@ -24,6 +28,7 @@ class Watched:
     fields: str | None = None
     trim: Callable[[Object], Object] | None = None
     index: Callable[[Object], str | None] | None = None
+    key: Callable[[Object], str] = name_of
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,7 @@ class KindCache:
 
     def replace(self, items: list[Object], at: datetime, last_proof: datetime | None) -> list[Change]:
         """Take over a list: first what is gone (known to have lived at `last_proof`), then what is new or changed."""
-        found = {str(item["metadata"]["name"]): item for item in items}
+        found = {self._watched.key(item): item for item in items}
         gone = [name for name, old in self.snapshot().items() if name not in found or not _same(old, found[name])]
         changes = [change for name in gone if (change := self._drop(name, None, last_proof or at))]
         for item in items:
@@ -72,7 +77,7 @@ class KindCache:
 
     def put(self, item: Object, at: datetime) -> list[Change]:
         """An object as it is now. What is known already changes nothing."""
-        name = str(item["metadata"]["name"])
+        name = self._watched.key(item)
         old = self.get(name)
         changes = []
         if old is not None and not _same(old, item):
@@ -88,7 +93,7 @@ class KindCache:
 
     def remove(self, item: Object, at: datetime) -> list[Change]:
         """An object that is gone, in its last state. A deletion of an earlier object of the name changes nothing."""
-        name = str(item["metadata"]["name"])
+        name = self._watched.key(item)
         old = self.get(name)
         if old is None or not _same(old, item):
             return []

@@ -11,9 +11,10 @@ from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Markers
 from activities.adapters.kubernetes.node_views import node_view
 from activities.adapters.kubernetes.objects.render import preview
+from activities.adapters.kubernetes.others import Others
 from activities.ports import ObjectStore, PortError
 from definitions.attempt import AttemptLaunch, AttemptRef
-from definitions.cluster import ClusterReport, ClusterSettings, NodeView
+from definitions.cluster import ClusterReport, ClusterSettings, NodeView, TakenByOthers
 from definitions.cluster_calls import ObjectChange
 from policies.object_diff import object_differences
 
@@ -23,7 +24,7 @@ MOVED = ("spec.suspend", "spec.activeDeadlineSeconds", "metadata.ownerReferences
 
 
 class KubernetesInspector:
-    """The `ClusterInspector` of one cluster."""
+    """The `ClusterInspector` of one cluster. `others`: whose pods are on its nodes beside ours; None: nobody asks."""
 
     def __init__(
         self,
@@ -33,6 +34,7 @@ class KubernetesInspector:
         settings: ClusterSettings,
         objects: ObjectStore,
         now: Callable[[], datetime],
+        others: Others | None = None,
     ) -> None:
         self._name = name
         self._client = client
@@ -40,7 +42,9 @@ class KubernetesInspector:
         self._settings = settings
         self._objects = objects
         self._now = now
-        self._views: dict[str, tuple[Object, NodeView]] = {}  # by name, with the node of which each was made
+        self._others = others
+        # By name, with the node and what others take of it, of which each was made.
+        self._views: dict[str, tuple[Object, TakenByOthers | None, NodeView]] = {}
 
     def check(self) -> ClusterReport:
         checker = Checker(self._name, self._client, self._settings, self._objects, self.nodes)
@@ -74,19 +78,21 @@ class KubernetesInspector:
     def nodes(self) -> tuple[NodeView, ...]:
         if self._informer.last_proof(Kind.NODE) is None:
             raise self._informer.trouble(Kind.NODE) or PortError("the nodes have not been listed yet", code="PD-3105")
-        there = self._informer.cache(Kind.NODE)
-        now, known = self._now(), self._views
-        # Asked for every second by several, of thousands of nodes of which few have changed: those that the informer
-        # holds as before are not looked at again.
-        views = {
-            name: known[name] if name in known and known[name][0] is node else (node, self._view(node, now))
-            for name, node in there.items()
-        }
+        if self._others is not None and not self._others.settled():
+            raise PortError("what others take of the nodes has not been listed yet", code="PD-3105")
+        there, now = self._informer.cache(Kind.NODE), self._now()
+        views = {name: self._seen(name, node, now) for name, node in there.items()}
         self._views = views
-        return tuple(views[name][1] for name in sorted(views))
+        return tuple(views[name][2] for name in sorted(views))
 
-    def _view(self, node: Object, now: datetime) -> NodeView:
-        return node_view(node, self._name, self._settings, now)
+    def _seen(self, name: str, node: Object, now: datetime) -> tuple[Object, TakenByOthers | None, NodeView]:
+        """Asked for every second by several, of thousands of nodes of which few have changed: those that are held as
+        before are not looked at again."""
+        taken, known = None if self._others is None else self._others.on(name), self._views.get(name)
+        if known is not None and known[0] is node and known[1] is taken:
+            return known
+        view = node_view(node, self._name, self._settings, now)
+        return node, taken, view.model_copy(update={"others": taken})
 
 
 def _kind(thing: Object) -> Kind:

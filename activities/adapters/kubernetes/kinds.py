@@ -26,6 +26,7 @@ class Kind(Enum):
     PERSISTENT_VOLUME = Served("PersistentVolume", "", "v1", "persistentvolumes", namespaced=False)
     PERSISTENT_VOLUME_CLAIM = Served("PersistentVolumeClaim", "", "v1", "persistentvolumeclaims")
     POD = Served("Pod", "", "v1", "pods")
+    POD_ANYWHERE = Served("Pod", "", "v1", "pods", namespaced=False)  # of all namespaces, to be listed and watched
     RESOURCE_QUOTA = Served("ResourceQuota", "", "v1", "resourcequotas")
     ROLE = Served("Role", "rbac.authorization.k8s.io", "v1", "roles")
     ROLE_BINDING = Served("RoleBinding", "rbac.authorization.k8s.io", "v1", "rolebindings")

@@ -38,6 +38,7 @@ NAMESPACED = (
 )
 CLUSTER_WIDE = (
     Grant(Kind.NODE, ("list", "patch", "watch")),
+    Grant(Kind.POD_ANYWHERE, ("list", "watch")),  # what others take of the nodes
     Grant(Kind.NAMESPACE, ("get",)),
     Grant(Kind.STORAGE_CLASS, ("list",)),
 )
