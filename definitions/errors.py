@@ -127,6 +127,7 @@ def _load() -> None:
     """Import the modules that register codes. Late, because they import this one."""
     from definitions import (  # noqa: F401
         error_codes_api,
+        error_codes_arrays,
         error_codes_cli,
         error_codes_cluster,
         error_codes_data,
