@@ -37,18 +37,17 @@ class Holder(NamedTuple):
     job: str
     since: datetime
     until: datetime | None
-    nodes: frozenset[str]
 
 
 def holders(session: Session, pool: str, reservation: str) -> list[Holder]:
     """Jobs of all tenants that name a reservation and hold places of a pool now, by job."""
     there = (GangRow.reservation == reservation, GangRow.pool == pool, GangRow.pods.is_not(None))
-    query = select(GangRow.job, GangRow.placed_at, GangRow.limit_seconds, GangRow.pods).where(*there)
+    query = select(GangRow.job, GangRow.placed_at, GangRow.limit_seconds).where(*there)
     found = []
-    for job, since, limit, pods in session.execute(query.order_by(GangRow.job)):
+    for job, since, limit in session.execute(query.order_by(GangRow.job)):
         assert since is not None, "who holds places got them at some time"
         until = None if limit is None else since + timedelta(seconds=limit)
-        found.append(Holder(job, since, until, frozenset(pod["node"] for pod in pods or ())))
+        found.append(Holder(job, since, until))
     return found
 
 

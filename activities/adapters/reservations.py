@@ -80,8 +80,7 @@ def _entry(session: Session, row: BookingRow, holders: Sequence[Holder], now: da
     booking = booking_of(row.terms, row.cancelled_at, row.vacated_at)
     if row.phase == Phase.ENDED:
         return Entry(row.number, booking, row.terms)
-    nodes = frozenset(row.nodes or ())
-    inside = [one for one in holders if one.since < row.ends_at and not nodes.isdisjoint(one.nodes)]
+    inside = [one for one in holders if one.since < row.ends_at]
     ends = tuple(None if one.until is None else _seconds(one.until) for one in inside)
     others = _others(session, row, now) if booking.extends_itself else ()
     return Entry(row.number, booking, row.terms, ends, not inside, others)

@@ -3,7 +3,7 @@
 A window gets whole nodes, all that it asks for or none, and keeps them as long as they are there.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from definitions.reservation import AtEnd, LeadMode
@@ -15,11 +15,12 @@ from policies.scheduling.model import Node, Request, Running
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """One booked window of a reservation. `pool` None: any nodes."""
+    """One booked window of a reservation. `pool` None: any nodes. `life`: tells it from other windows of that name."""
 
     reserved: Reserved
     booking: Booking
     pool: Pool | None = None
+    life: tuple[Hashable, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +37,7 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class Short:
-    """A window that gets nothing: how much it needs and how much is left, in nodes or in GPUs."""
+    """A window that does not get all: how much it needs and how much there is for it, in nodes or in GPUs."""
 
     want: Want
     needed: int
@@ -68,7 +69,8 @@ def hold(
     """Give each window its nodes: first to those that have some, then by start and name.
 
     Preferred are nodes that it has, or that another window of the reservation has; then those that are free soonest;
-    then as they are listed. Nodes that do not take pods go only to reservations that name them.
+    then as they are listed. Nodes that do not take pods go only to reservations that name them. One that had all and
+    can have that no longer keeps those of its nodes that are there.
     """
     choice = _Choice(nodes, until or {})
     before = {_key(each.want): each for each in kept}
@@ -78,18 +80,21 @@ def hold(
         found = _nodes_for(want, had, choice)
         if isinstance(found, Short):
             short.append(found)
-        else:
+            found = _left_of(want, had, choice)
+        if found:
             choice.held.append(Held(want, found))
     return tuple(choice.held), tuple(short)
 
 
-def claims(held: Sequence[Held], now: int) -> tuple[Claim, ...]:
-    """The windows as the planner sees them now.
+def claims(held: Sequence[Held], now: int, horizon: int | None = None) -> tuple[Claim, ...]:
+    """The windows as the planner sees them now. `horizon`: nothing is planned to start later than so many seconds on,
+    and of what begins later still only the next one of each node matters.
 
     A window whose reservation has a lead time is not seen before that begins, so that anything starts there until
     then. What was promised beyond may have to move when it is seen; without a lead time nothing has to.
     """
-    return tuple(claim for each in held for claim in _claims_of(each, now))
+    found = tuple(claim for each in held for claim in _claims_of(each, now))
+    return found if horizon is None else tuple(_that_matter(found, now + horizon))
 
 
 def told_to_go(
@@ -100,9 +105,10 @@ def told_to_go(
     for each in held:
         nodes = set(each.nodes)
         for gang in running:
-            if gang.leaving or gang.request.id in found or not any(pod.node in nodes for pod in gang.pods):
+            if gang.leaving or gang.request.id in found:
                 continue
-            leave = _leave(each, gang.request, may, now)
+            inside = any(pod.node in nodes for pod in gang.pods)
+            leave = _leave(each, gang, may, now, inside=inside)
             if leave is not None:
                 found[gang.request.id] = leave
     return tuple(found.values())
@@ -115,13 +121,22 @@ def may_run_in(path: Callable[[str], Sequence[str]]) -> Callable[[Held, Request]
     )
 
 
-def _key(want: Want) -> tuple[str, int]:
-    return want.reserved.name, want.booking.window.number
+def _key(want: Want) -> tuple[Hashable, ...]:
+    return want.reserved.name, *(want.life or (want.booking.window.number,))
+
+
+def _left_of(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ...]:
+    there = {node.name for node in choice.nodes} - _taken(want, choice)
+    return tuple(name for name in had if name in there)
+
+
+def _taken(want: Want, choice: _Choice) -> set[str]:
+    return {name for each in choice.held if _overlap(each.want.booking, want.booking) for name in each.nodes}
 
 
 def _nodes_for(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ...] | Short:
     capacity = want.reserved.spec.capacity
-    taken = {name for each in choice.held if _overlap(each.want.booking, want.booking) for name in each.nodes}
+    taken = _taken(want, choice)
     if capacity.node_names:
         there = {node.name for node in choice.nodes} - taken
         found = tuple(name for name in capacity.node_names if name in there)
@@ -170,12 +185,23 @@ def _claims_of(held: Held, now: int) -> Iterator[Claim]:
     yield Claim(held.nodes, booking.begins, booking.ends, held.name)
 
 
-def _leave(held: Held, request: Request, may: Callable[[Held, Request], bool], now: int) -> Leave | None:
-    booking = held.want.booking
+def _that_matter(found: Iterable[Claim], until: int) -> Iterator[Claim]:
+    """A gang that runs into a later window of a node would run into the one before that, too."""
+    seen: set[str] = set()
+    for claim in sorted(found, key=lambda claim: claim.start):
+        if claim.start <= until or not seen.issuperset(claim.nodes):
+            yield claim
+        if claim.start > until:
+            seen.update(claim.nodes)
+
+
+def _leave(held: Held, gang: Running, may: Callable[[Held, Request], bool], now: int, *, inside: bool) -> Leave | None:
+    booking, request = held.want.booking, gang.request
     phase = phase_of(booking, now)
-    if phase is Phase.ACTIVE and not may(held, request):
+    if phase is Phase.ACTIVE and inside and not may(held, request):
         return Leave(request.id, f"the reservation {held.name} has begun on its nodes", now + booking.grace)
-    if phase is Phase.DRAINING and request.reservation == held.name:
+    of_it = request.reservation == held.name and gang.since < booking.ends
+    if phase is Phase.DRAINING and of_it:  # wherever it is: a node that was lost may have been replaced meanwhile
         for_good = booking.at_end is AtEnd.CANCEL
         return Leave(request.id, f"the reservation {held.name} is over", booking.ends + booking.grace, for_good)
     return None

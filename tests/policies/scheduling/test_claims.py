@@ -169,3 +169,35 @@ def test_no_node_is_held_twice_at_one_time_and_holding_again_changes_nothing(
     assert {each.name: set(each.nodes) for each in again} == {each.name: set(each.nodes) for each in held}
     fewer = tuple(replace(node, open=False) for node in nodes)
     assert hold([each.want for each in held], fewer)[0] == ()
+
+
+def test_windows_of_one_name_are_told_apart_by_their_lives() -> None:
+    first, second = (replace(want(nodes=1), life=(made, 1)) for made in (1, 2))
+    held, _ = hold([first, second], NODES, [Held(second, ("n3",))])
+    assert [(each.want.life, each.nodes) for each in held] == [((2, 1), ("n3",)), ((1, 1), ("n0",))]
+
+
+def test_a_window_that_cannot_have_all_any_more_keeps_what_is_left_of_it() -> None:
+    wanted = want(nodes=3)
+    nodes = (NODES[0], replace(NODES[1], open=False), NODES[3])
+    held, short = hold([wanted], nodes, [Held(wanted, ("n0", "n1", "n2"))])
+    assert ([each.nodes for each in held], short) == ([("n0", "n1")], (Short(wanted, 3, 2),))
+    assert hold([wanted], nodes)[0] == ()
+
+
+def test_beyond_what_is_planned_only_the_next_window_of_each_node_is_seen() -> None:
+    starts = (100, 5000, 9000, 12_000)
+    held = [Held(want(given=booking(start, start + 10)), ("n0",)) for start in starts]
+    held.append(Held(want("b", booking(10_000, 10_010)), ("n0", "n1")))
+    assert [claim.start for claim in claims(held, 0, 4000)] == [100, 5000, 10_000]
+    assert len(claims(held, 0)) == 5
+
+
+def test_a_job_of_the_next_window_stays_while_the_last_one_drains() -> None:
+    held = [Held(want(), ("n0",)), Held(want(given=booking(2000, 3000, 1)), ("n0",))]
+    own = gang("own", "n7", reservation="a")
+
+    def told(since: int) -> list[str]:
+        return [each.request for each in told_to_go(held, [replace(own, since=since)], lambda *_: True, 2100)]
+
+    assert (told(1900), told(2001)) == (["own"], [])
