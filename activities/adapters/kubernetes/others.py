@@ -80,7 +80,7 @@ class Others:
 
 
 def amounts_of(spec: Mapping[str, Any]) -> Amounts:
-    """What the cluster's scheduler counts a pod for: the sum of its containers, or what its preparation needs if that is
+    """What the cluster's scheduler counts a pod for: the sum of its containers, what its preparation needs if that is
     more, and what running it costs beside them. What cannot be read as a quantity counts as nothing."""
     beside: Counter[str] = Counter()  # containers that start before the others and stay
     peak: Counter[str] = Counter()
