@@ -19,6 +19,7 @@ from api.routes import (
     jobs,
     nodes,
     queueing,
+    reservations,
     schedules,
     scheduling_documents,
     secrets,
@@ -45,6 +46,7 @@ AREAS = (
     clusters,
     nodes,
     scheduling_documents,
+    reservations,
     queueing,
     codec,
 )

@@ -15,6 +15,7 @@ from api.ports import (
     LogReader,
     MetricReader,
     PayloadOpener,
+    ReservationAsker,
     SessionStarter,
     SnapshotKeeper,
 )
@@ -33,6 +34,7 @@ class ApiDeps:
 
     engine: Engine
     operator: JobOperator
+    reservations: ReservationAsker
     clusters: ClusterAsker
     blobs: BlobReader
     snapshots: SnapshotKeeper

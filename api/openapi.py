@@ -84,6 +84,7 @@ def document() -> dict[str, Any]:
     deps = ApiDeps(
         engine=nothing,
         operator=nothing,
+        reservations=nothing,
         clusters=nothing,
         blobs=nothing,
         snapshots=nothing,

@@ -15,6 +15,7 @@ from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder, 
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
 from definitions.progress import MetricQuery, MetricsFound
+from definitions.reservation_calls import WindowAnswer, WindowAsked
 from definitions.session import SessionWork
 from definitions.wire import Wire
 
@@ -46,6 +47,17 @@ class JobOperator(Protocol):
         """Hand over a request and wait for the answer. Safe to repeat by `request_id`.
 
         Raises JobClosed, EngineAway, NoAnswerYet, RequestRefused.
+        """
+
+
+class ReservationAsker(Protocol):
+    """Asks for a change of a booked window."""
+
+    async def ask(self, tenant: str, reservation: str, asked: WindowAsked) -> WindowAnswer:
+        """Hand it over and wait for the answer; a refusal by the reservation's own terms is one, too. Safe to repeat by
+        `request_id`.
+
+        Raises EngineAway, NoAnswerYet.
         """
 
 

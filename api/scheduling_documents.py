@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy.orm import Session
 
 from api.access import Caller
 from api.job_access import matches
+from api.reservation_faults import reservation_faults
 from definitions import documents
 from definitions.api_scheduling_documents import (
     ApplySchedulingDocuments,
@@ -16,15 +18,17 @@ from definitions.api_scheduling_documents import (
     PutSchedulingDocument,
     SchedulingDocument,
 )
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.documents import KINDS, AnyKind, ForScheduler
 from definitions.errors import PerdureError
 from definitions.job_document import document_of
 from definitions.principal import ResourceKind
+from definitions.reservation import Reservation
 from definitions.spec_errors import SpecError, SpecIssue, dotted, raise_issues
 from policies.document_diff import changes
 from policies.scheduling.document_checks import faults, names_in
 from policies.scheduling.reservation_checks import Fault
-from store import scheduling_documents
+from store import reservations, scheduling_documents
 from store.tables import SchedulingDocumentRow
 
 RESOURCE_KINDS = {
@@ -33,6 +37,7 @@ RESOURCE_KINDS = {
     "PriorityClass": ResourceKind.PRIORITY_CLASS,
     "Topology": ResourceKind.TOPOLOGY,
     "NodePool": ResourceKind.NODE_POOL,
+    "Reservation": ResourceKind.RESERVATION,
 }
 
 
@@ -56,8 +61,9 @@ def read_documents(body: ApplySchedulingDocuments | PutSchedulingDocument) -> Se
     return _of_scheduler(_each(given, sources), _in_data(sources))
 
 
-def checked(session: Session, sent: Sent) -> None:
-    """Raise SpecError with every fault between the documents and all that are stored under other names."""
+def checked(session: Session, sent: Sent, now: datetime) -> None:
+    """Raise SpecError with every fault between the documents and all that are stored under other names; and of
+    reservations that would keep nothing."""
     mine = {(each.kind, each.metadata.name) for each in sent.kinds}
     others = [each for each in stored(session) if (each.kind, each.metadata.name) not in mine]
     found = faults([*sent.kinds, *others])
@@ -67,6 +73,7 @@ def checked(session: Session, sent: Sent) -> None:
         there_again, here_again = _told_apart(again, len(others))
         if len(there_again) < len(there):
             here, there = here_again, there_again
+    here = here or reservation_faults(session, sent.kinds, now)
     raise_issues([*sent.place(here), *(_of_stored(others[index], issue) for index, issue in there)])
 
 
@@ -92,8 +99,19 @@ def change_of(session: Session, kind: ForScheduler) -> DocumentChange:
 
 def put(caller: Caller, session: Session, kind: ForScheduler) -> SchedulingDocumentRow:
     """Store a document that was checked; the lock of documents is held."""
-    who, now = caller.principal.name, caller.deps.now()
-    return scheduling_documents.put(session, kind.kind, kind.metadata.name, document_of(kind), who, now)
+    who, now, name = caller.principal.name, caller.deps.now(), kind.metadata.name
+    row = scheduling_documents.put(session, kind.kind, name, document_of(kind), who, now)
+    if isinstance(kind, Reservation):
+        pool = kind.spec.cluster or LOCAL_CLUSTER
+        reservations.apply(session, name, row.document, caller.tenant, who, pool, kind.spec.queue, now)
+    return row
+
+
+def remove(caller: Caller, session: Session, kind: str, name: str) -> None:
+    """Forget a document; the lock of documents is held. What a reservation still kept is given up."""
+    scheduling_documents.remove(session, kind, name)
+    if kind == Reservation.__name__:
+        reservations.remove(session, name, caller.deps.now())
 
 
 def find(caller: Caller, session: Session, kind: str, name: str) -> SchedulingDocumentRow:

@@ -47,9 +47,6 @@ M = TypeVar(
     NodePool,
     Reservation,
 )
-_NO_RESERVATIONS = SpecIssue(
-    code="PD-1600", loc=("kind",), what="nothing here acts on a Reservation yet", fix="remove the document"
-)
 KINDS: dict[str, type[BaseModel]] = {
     "Job": Job,
     "Template": Template,
@@ -133,8 +130,6 @@ def _checked(
     model = _model_of(data)
     if isinstance(model, SpecIssue):
         return None, [model]
-    if served_only and model is Reservation:
-        return None, [_NO_RESERVATIONS]
     kind, issues = check(model, _placed_on(data, model, cluster), hide=hide or model is Secret)
     if not isinstance(kind, AnyKind):
         return None, issues

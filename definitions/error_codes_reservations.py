@@ -40,3 +40,11 @@ register(
     "Every window that the document describes is over already, so that it would keep nothing.",
     "Choose a later start, or a repetition that goes on.",
 )
+register(
+    "PD-2167",
+    "Name is taken",
+    CONFLICT,
+    Exit.CONFLICT,
+    "There is a reservation of that name. `reservations create` makes new ones and changes none.",
+    "Choose another name, or change the one that is there: perdure apply -f FILE.",
+)

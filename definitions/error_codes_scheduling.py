@@ -1,4 +1,4 @@
-"""Codes PD-1600 to PD-1699, and PD-2140 to PD-2149: documents of the scheduler, alone, together and in use."""
+"""Codes PD-1601 to PD-1699 (1600 is retired), and PD-2140 to PD-2149: documents of the scheduler, and their use."""
 
 from definitions.errors import Exit, register
 
@@ -9,12 +9,6 @@ def _document(code: str, title: str, why: str, remedy: str) -> None:
     register(code, title, UNPROCESSABLE, Exit.USAGE, why, remedy)
 
 
-_document(
-    "PD-1600",
-    "Kind not acted on yet",
-    "Nothing here acts on reservations yet; they are refused rather than stored and ignored.",
-    "Leave the document out. A queue with a guarantee keeps capacity for its jobs at any time.",
-)
 _document(
     "PD-1601",
     "Not a number of GPUs",
@@ -90,8 +84,8 @@ _document(
 _document(
     "PD-1620",
     "Not a document of the scheduler",
-    "Queues, flavors, priority classes, topologies and node pools are applied together, or not at all; a document of "
-    "another kind among them is not part of that.",
+    "Queues, flavors, priority classes, topologies, node pools and reservations are applied together, or not at all; a "
+    "document of another kind among them is not part of that.",
     "Take it out of the request, and apply it by itself.",
 )
 

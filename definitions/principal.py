@@ -39,6 +39,7 @@ class ResourceKind(StrEnum):
     PRIORITY_CLASS = "priority class"
     TOPOLOGY = "topology"
     NODE_POOL = "node pool"
+    RESERVATION = "reservation"
     SYSTEM = "system"  # version, health, metrics, error pages
 
 
@@ -49,6 +50,7 @@ OF_THE_SCHEDULER = frozenset(
         ResourceKind.PRIORITY_CLASS,
         ResourceKind.TOPOLOGY,
         ResourceKind.NODE_POOL,
+        ResourceKind.RESERVATION,
     }
 )
 OF_THE_INSTALLATION = OF_THE_SCHEDULER | {ResourceKind.CLUSTER, ResourceKind.NODE}  # jobs of every tenant run there

@@ -32,6 +32,7 @@ from workers.operator import TemporalJobOperator
 from workers.payloads import StoredPayloads
 from workers.process import run
 from workers.registry import CONTROL
+from workers.reservation_asker import TemporalReservations
 from workers.routed_logs import RoutedLogs
 from workers.routed_metrics import RoutedMetrics
 from workers.session_starter import TemporalSessions
@@ -84,6 +85,7 @@ def dependencies(settings: Settings, engine: Engine, client: Client) -> ApiDeps:
     return ApiDeps(
         engine=engine,
         operator=TemporalJobOperator(client, limits.operation),
+        reservations=TemporalReservations(client, limits.operation),
         clusters=clusters,
         blobs=StoredBlobs(objects),
         snapshots=StoredSnapshots(objects, SnapshotLimits()),

@@ -1,5 +1,5 @@
-"""Queues, flavors, priority classes, topologies and node pools: the same routes for each kind, and all of them applied
-together. They are the installation's; everybody may look."""
+"""Queues, flavors, priority classes, topologies, node pools and reservations: the same routes for each kind, and all of
+them applied together. They are the installation's; everybody may look."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,6 +24,7 @@ from api.scheduling_documents import (
     find,
     put,
     read_documents,
+    remove,
 )
 from definitions.api_scheduling_documents import (
     DocumentChange,
@@ -44,13 +45,14 @@ ADDED: dict[int | str, dict[str, Any]] = {201: {"model": DocumentChange, "descri
 
 @dataclass(frozen=True)
 class Catalogue:
-    """One kind of document. `words`: for many and for one of them."""
+    """One kind of document. `words`: for many and for one of them. `shown_elsewhere`: with more than the document."""
 
     kind: str
     noun: str  # of its operations
     path: str
     resource: ResourceKind
     words: tuple[str, str]
+    shown_elsewhere: bool = False
 
 
 CATALOGUES = (
@@ -65,6 +67,14 @@ CATALOGUES = (
     ),
     Catalogue("Topology", "topologies", "/v1/topologies", ResourceKind.TOPOLOGY, ("Topologies", "topology")),
     Catalogue("NodePool", "nodePools", "/v1/node-pools", ResourceKind.NODE_POOL, ("Node pools", "node pool")),
+    Catalogue(
+        "Reservation",
+        "reservations",
+        "/v1/reservations",
+        ResourceKind.RESERVATION,
+        ("Reservations", "reservation"),
+        shown_elsewhere=True,
+    ),
 )
 router = APIRouter(tags=["scheduling"])
 
@@ -83,13 +93,13 @@ def apply(caller: Changer, body: DocumentsBody, request: Once, dry_run: DryRun =
     sent = read_documents(body)
     if dry_run:
         with caller.reading() as session:
-            checked(session, sent)
+            checked(session, sent, caller.deps.now())
             planned = [change_of(session, kind) for kind in sent.kinds]
         return Reply.of(200, DocumentChanges(applied=False, items=planned)).send()
 
     def work(session: Session) -> Reply:
         scheduling_documents.lock(session)
-        checked(session, sent)
+        checked(session, sent, caller.deps.now())
         items = [_applied(caller, session, kind) for kind in sent.kinds]
         return Reply.of(200, DocumentChanges(applied=True, items=items))
 
@@ -106,7 +116,7 @@ def diff(caller: Looker, body: DocumentsBody) -> Any:
     """Compare documents of the scheduler with what is stored under their names. They are checked as apply would."""
     sent = read_documents(body)
     with caller.reading() as session:
-        checked(session, sent)
+        checked(session, sent, caller.deps.now())
         return DocumentChanges(applied=False, items=[change_of(session, kind) for kind in sent.kinds])
 
 
@@ -117,16 +127,17 @@ def _add_routes(of: Catalogue) -> None:
     def add(path: str, verb: str, method: str, route: Route, text: str, **more: Any) -> None:
         router.add_api_route(path, route, name=f"{of.noun}.{verb}", methods=[method], description=text, **more)
 
-    add(of.path, "list", "GET", _list(of), f"{many} by name.", response_model=SchedulingDocumentPage)
-    add(
-        one_path,
-        "get",
-        "GET",
-        _get(of),
-        f"One {single}, with who changed it last.",
-        response_model=SchedulingDocument,
-        responses=UNCHANGED,
-    )
+    if not of.shown_elsewhere:
+        add(of.path, "list", "GET", _list(of), f"{many} by name.", response_model=SchedulingDocumentPage)
+        add(
+            one_path,
+            "get",
+            "GET",
+            _get(of),
+            f"One {single}, with who changed it last.",
+            response_model=SchedulingDocument,
+            responses=UNCHANGED,
+        )
     add(
         one_path,
         "put",
@@ -184,7 +195,7 @@ def _put(of: Catalogue) -> Route:
 
         def look(session: Session) -> None:
             check_etag(of.kind, name, scheduling_documents.get(session, of.kind, name), if_match)
-            checked(session, sent)
+            checked(session, sent, caller.deps.now())
 
         def work(session: Session) -> Reply:
             scheduling_documents.lock(session)
@@ -211,7 +222,7 @@ def _delete(of: Catalogue) -> Route:
             scheduling_documents.lock(session)
             check_etag(of.kind, name, find(caller, session, of.kind, name), if_match)
             check_unused(session, of.kind, name)
-            scheduling_documents.remove(session, of.kind, name)
+            remove(caller, session, of.kind, name)
 
         caller.log["document"] = f"{of.kind}/{name}"
         caller.writing(work)

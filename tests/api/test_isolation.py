@@ -34,7 +34,8 @@ GUARDED = [operation for operation in OPERATIONS if operation.id not in PUBLIC]
 NOT_NOW = {"jobs.eventsStream", "jobs.logsStream", "jobs.wait", "jobs.objectsDiff"}
 # The installation's: every tenant sees them.
 SCHEDULING = {"queues", "flavors", "priorityClasses", "topologies", "nodePools", "schedulingDocuments"}
-AMOUNTS = {"queue", "capacity", "decisions"}  # of everybody's jobs, names only of one's own: test_queueing.py
+# Of everybody's jobs, names only of one's own: test_queueing.py, test_reservations.py.
+AMOUNTS = {"queue", "capacity", "decisions", "reservations"}
 SHARED = {"clusters", "nodes", *SCHEDULING, *AMOUNTS}
 TENANTED = [operation for operation in GUARDED if operation.area not in SHARED]
 CHANGING = {Action.CREATE, Action.UPDATE, Action.DELETE, Action.OPERATE}

@@ -35,6 +35,7 @@ from tests.support.api_fakes import (
     FakeLogs,
     FakeMetrics,
     FakeOperator,
+    FakeReservations,
     FakeSessionStarter,
     FakeSnapshots,
 )
@@ -57,6 +58,7 @@ class World:
     snapshots: FakeSnapshots
     logs: FakeLogs
     metrics: FakeMetrics
+    reservations: FakeReservations
     keys: dict[str, str] = field(default_factory=dict)
 
     def key(self, tenant: str = "acme", role: Role = Role.ADMIN, projects: tuple[str, ...] = ()) -> str:
@@ -173,10 +175,11 @@ class World:
 
 def make_world(engine: Engine) -> World:
     clock, operator, clusters, blobs = Clock(), FakeOperator(), FakeClusters(), FakeBlobs()
-    snapshots, logs, metrics = FakeSnapshots(), FakeLogs(), FakeMetrics()
+    snapshots, logs, metrics, reservations = FakeSnapshots(), FakeLogs(), FakeMetrics(), FakeReservations()
     deps = ApiDeps(
         engine=engine,
         operator=operator,
+        reservations=reservations,
         clusters=clusters,
         blobs=blobs,
         snapshots=snapshots,
@@ -191,7 +194,9 @@ def make_world(engine: Engine) -> World:
         doctor=FakeDoctor(),
         payloads=StoredPayloads(Keys([b"p" * 32])),
     )
-    return World(engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, metrics)
+    return World(
+        engine, deps, create_app(deps), clock, operator, clusters, blobs, snapshots, logs, metrics, reservations
+    )
 
 
 async def _worker_metrics() -> str:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from definitions.documents import KINDS, AnyKind, ForScheduler, from_data, parse
+from definitions.documents import KINDS, AnyKind, ForScheduler, parse
 from definitions.node_pool import NodePool
 from definitions.priority_class import PriorityClass
 from definitions.queue import PreemptOthers, PreemptWithin, Queue
@@ -247,17 +247,9 @@ def test_a_document_survives_being_written(kind: str) -> None:
     assert "8.0" not in again
 
 
-def test_what_nothing_here_acts_on_is_refused_and_the_others_are_taken() -> None:
-    for kind in FULL.keys() - {"Reservation"}:
+def test_documents_of_every_kind_are_taken() -> None:
+    for kind in FULL:
         assert [each.kind for each in parse(dump(document(kind, FULL[kind])), source="x.yaml")] == [kind]
-    reserved = document("Reservation", FULL["Reservation"])
-    with pytest.raises(SpecError) as refused:
-        parse(dump(reserved), source="x.yaml")
-    (issue,) = refused.value.issues
-    assert (issue.code, f"{issue.where}") == ("PD-1600", "x.yaml:2:7 (kind)")
-    assert "nothing here acts on a Reservation yet" in issue.what
-    with pytest.raises(SpecError, match="PD-1600"):
-        from_data(reserved)
 
 
 def test_a_fault_has_its_place_in_the_text() -> None:

@@ -15,6 +15,7 @@ from definitions.errors import PerdureError
 from definitions.facts import Requested
 from definitions.job_state import RequestOutcome
 from definitions.progress import MetricQuery, MetricsFound, ProgressPoint
+from definitions.reservation_calls import WindowAnswer, WindowAsked
 from definitions.session import SessionWork
 from definitions.states import Phase
 from policies.progress import wanted_series
@@ -52,6 +53,20 @@ class FakeOperator:
         if isinstance(self.answer, Exception):
             raise self.answer
         return self.answer
+
+
+@dataclass
+class FakeReservations:
+    """Gives every window the end that is asked for, or answers as `answer` says."""
+
+    asked: list[tuple[str, str, WindowAsked]] = field(default_factory=list)
+    answer: Exception | WindowAnswer | None = None
+
+    async def ask(self, tenant: str, reservation: str, asked: WindowAsked) -> WindowAnswer:
+        self.asked.append((tenant, reservation, asked))
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer or WindowAnswer(ends_at=asked.until or asked.at)
 
 
 @dataclass
