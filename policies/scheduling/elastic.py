@@ -6,7 +6,7 @@ soon would be gained for nothing. How large a gang starts is decided in `partial
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,13 +69,15 @@ def growths(
     changed: Mapping[str, int],
     *,
     may: Callable[[Running, Sizes], bool] = anything,
+    took: Callable[[Running, Sizes], None] | None = None,
     allowed: Mask | None = None,
 ) -> tuple[Growth, ...]:
     """Who gets larger now: those furthest below their largest size first, as far as there is room.
 
     `waiting`: all who would start if they had nodes; a node that one of them could ever be on is left alone, whether
     it fits there now or not. `changed`: when each gang's size changed last. `may`: whether the gang's queue allows the
-    size. `allowed`: rows that are not kept for others. The new places are taken in `nodes`.
+    size; `took`: hears of each that grows, and to which size, before the next one is looked at. `allowed`: rows that
+    are not kept for others. The new places are taken in `nodes`.
     """
     left = _left_over(nodes, waiting, allowed)
     found = []
@@ -87,6 +89,8 @@ def growths(
             growth = _grown(nodes, place, gang, sizes, left, may)
             if growth is not None:
                 found.append(growth)
+                if took is not None:
+                    took(gang, held(replace(gang, pods=growth.pods)))
     return tuple(found)
 
 

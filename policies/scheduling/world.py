@@ -84,6 +84,9 @@ class World:
         self.freeing: dict[str, Freeing] = {}
         self.shrinking: dict[str, tuple[int, ...]] = {}  # gangs that were told to go on with so many pods of each role
         self.resized: dict[str, int] = {}  # when the size of a gang that runs changed last
+        self.elastic: set[str] = (
+            set()
+        )  # gangs that run, and could at other sizes too
         self.past: list[Displaced] = []
         models = {resource.partition("/")[2] for rules in self.queues.values() for resource in rules.quotas}
         self.limited_models = tuple(sorted(models - {""}))  # of GPUs, that some queue has a quota of
@@ -102,7 +105,7 @@ class World:
         request = gang.request
         if request.queue not in self.queues:
             raise KeyError(request.queue)
-        self.running[request.id] = gang
+        self._runs(gang)
         demand = self.takes(request, gang.pods)
         self.nodes.take_all(request, gang.pods)
         self.quotas.add(request.queue, demand)
@@ -117,6 +120,7 @@ class World:
     def ended(self, identity: str, now: int) -> None:
         """A gang is over, and its pods are gone."""
         gang = self.running.pop(identity)
+        self.elastic.discard(identity)
         self._takes.pop(identity, None)
         self.resized.pop(identity, None)
         self.shrinking.pop(identity, None)
@@ -198,7 +202,12 @@ class World:
         self.nodes.take_all(request, pods)
         self.quotas.add(request.queue, demand)
         self.usage.started(request.queue, identity, demand, now)
-        self.running[identity] = Running(request, pods, now)
+        self._runs(Running(request, pods, now))
+
+    def _runs(self, gang: Running) -> None:
+        self.running[gang.request.id] = gang
+        if any(role.least is not None or role.most is not None for role in gang.request.roles):
+            self.elastic.add(gang.request.id)
 
     def _resize(self, gang: Running, pods: tuple[Pod, ...], now: int) -> None:
         request, identity = gang.request, gang.request.id
