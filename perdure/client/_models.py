@@ -43,7 +43,7 @@ class Array(Model):
     step: int = 1
     """Distance between two indexes."""
     limit: int | None = None
-    """How many run at once."""
+    """How many are under way at once, from waiting in a queue to having ended; left out, 1000."""
 
 
 class ArtifactView(Model):
