@@ -7,14 +7,19 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.exc import NoResultFound
 
+from activities.adapters.job_ends import SqlJobEnds
 from activities.adapters.journal import SqlJournal
 from activities.job import entry
 from definitions.facts import JobEnded
+from definitions.ids import new_id
+from definitions.job import Job
 from definitions.states import FailureClass, Phase
+from definitions.submission import JobSubmission
 from store import followers, jobs, outbox, system
 from store.engine import reading, session, transaction
+from store.intake import Origin, accept
 from store.tables_jobs import JobRow
-from tests.store.builders import HERE, NOW, OTHERS, add_job, event, state_of
+from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
 
 
 def follow(engine: Engine, job: str, follower: str, where: tuple[str, str] = HERE) -> JobEnded | None:
@@ -134,3 +139,80 @@ def test_of_many_who_follow_while_the_job_ends_each_is_told_or_sees_the_end_and_
     at_once = {name for name, word in seen.items() if word is not None}
     assert by_message | at_once == set(names)
     assert by_message & at_once == set()
+
+
+def accept_after(engine: Engine, name: str, other: str) -> JobRow:
+    job = Job.model_validate(document(name, after=[{"job": other}], workdir={"mode": "none"}))
+    origin = Origin(id=new_id(), tenant=HERE[0], owner="ada", seed="5" * 32)
+    return transaction(engine, lambda active: accept(active, job, JobSubmission(), origin, NOW))
+
+
+def test_of_many_jobs_accepted_while_the_other_ends_each_is_told_or_was_told_so_at_acceptance(engine: Engine) -> None:
+    row = add_job(engine, "prepare")
+    ready, made = threading.Barrier(31), dict[str, JobRow]()
+
+    def one(name: str) -> None:
+        ready.wait()
+        made[name] = accept_after(engine, name, "prepare")
+
+    threads = [threading.Thread(target=one, args=(f"train-{number}",)) for number in range(30)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    write_end(engine, row, Phase.FAILED)
+    for thread in threads:
+        thread.join()
+    by_message = {target.rsplit("/", 1)[1] for target, _ in told(engine)}
+    at_once = set()
+    for accepted in made.values():
+        (awaited,) = JobSubmission.model_validate(accepted.submission).after
+        if awaited.phase is not None:
+            assert (awaited.phase, awaited.failure) == (Phase.FAILED, FailureClass.USER_ERROR)
+            at_once.add(accepted.id)
+    assert len(made) == 30
+    assert by_message | at_once == {accepted.id for accepted in made.values()}
+    assert by_message & at_once == set()
+
+
+def test_two_that_wait_for_the_same_jobs_in_another_order_never_wait_for_each_other(engine: Engine) -> None:
+    for name in "ab":
+        add_job(engine, name)
+    found: list[JobRow] = []
+
+    def one(number: int) -> None:
+        order = [{"job": name} for name in ("ab" if number % 2 else "ba")]
+        job = Job.model_validate(document(f"train-{number}", after=order, workdir={"mode": "none"}))
+        origin = Origin(id=new_id(), tenant=HERE[0], owner="ada", seed="5" * 32)
+        with session(engine) as active:  # a deadlock is not tried again here
+            found.append(accept(active, job, JobSubmission(), origin, NOW))
+
+    threads = [threading.Thread(target=one, args=(number,)) for number in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 20
+
+
+@pytest.mark.parametrize("phase", list(Phase))
+def test_whoever_is_accepted_in_any_phase_of_the_other_hears_of_its_end_once(engine: Engine, phase: Phase) -> None:
+    row = add_job(engine, "prepare")
+    SqlJournal(engine).write(entry(state_of(row, phase, 3)))
+    accepted = accept_after(engine, "train", row.id)
+    (awaited,) = JobSubmission.model_validate(accepted.submission).after
+    assert (awaited.phase is not None) == phase.is_final
+    write_end(engine, row, phase if phase.is_final else Phase.SUCCEEDED)
+    assert len(told(engine)) == (0 if phase.is_final else 1)
+
+
+def test_what_has_ended_is_found_again_also_when_it_was_deleted_and_purged(engine: Engine) -> None:
+    done, gone, going = (add_job(engine, name) for name in ("done", "gone", "going"))
+    elsewhere = add_job(engine, "done", OTHERS[1])
+    for row in (done, gone, elsewhere):
+        write_end(engine, row)
+    with session(engine) as active:
+        assert jobs.delete(active, *HERE, gone.id, NOW, event(9))
+        system.mark_purged(active, gone, NOW)
+    asked = tuple(row.id for row in (done, gone, going, elsewhere))
+    ends = SqlJobEnds(engine).ended(*HERE, asked)
+    assert {end.job for end in ends} == {done.id, gone.id}
