@@ -8,8 +8,10 @@ from typing import NamedTuple, Protocol
 from definitions.facts import JobEnded
 from definitions.places import Displaced, Placed
 from store.base import Document
-from store.pool_reads import Gang, Mark, Stray
+from store.pool_reads import Gang, Mark, Stray, Windows
 from store.verdicts import Committed, Verdict
+
+NO_WINDOWS = Windows([], frozenset())
 
 
 class Turn(NamedTuple):
@@ -22,7 +24,7 @@ class Turn(NamedTuple):
 
 class Change(NamedTuple):
     seq: int
-    kind: str  # "gang", "nodes", "documents", "use"
+    kind: str  # "gang", "nodes", "documents", "use", "windows"
     job: str | None
 
 
@@ -56,7 +58,8 @@ class News:
     """What happened since the last decision. `gangs`: rows of those that changed; one that is not in it is gone.
 
     `used`: of queues, by all pools. `marks`: of every cluster's nodes; `nodes`: of all clusters, as NodeView has them,
-    if the marks are not those that were known. `more`: there are further changes behind these.
+    if the marks are not those that were known. `windows`: of reservations, if any has changed. `more`: there are
+    further changes behind these.
     """
 
     changes: tuple[Change, ...]
@@ -65,6 +68,7 @@ class News:
     marks: Mapping[str, Mark]
     nodes: Mapping[str, Sequence[Document]] | None = None
     watched: Watched | None = None
+    windows: Windows | None = None
     more: bool = False
 
 
@@ -81,6 +85,7 @@ class Whole:
     past: Sequence[Used]
     left: Sequence[Left]
     cluster: Document | None = None
+    windows: Windows = NO_WINDOWS
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,15 @@
 """One decision after the other for a pool, with what is kept between them. Loads arrays and the kernels on them."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from activities.scheduling_facts import News, Turn, Whole
+from activities.scheduling_sizes import keeps_its_size, makes_way
 from activities.scheduling_verdict import Draft, Teller, draft
-from activities.scheduling_world import PoolWorld, Stale
+from activities.scheduling_windows import PoolWindows
+from activities.scheduling_world import SETTINGS, PoolWorld, Stale
+from policies.scheduling.elastic import Pace
+from policies.scheduling.growing import next_growth
 from policies.scheduling.plan import plan
 from store.verdicts import Committed
 
@@ -19,10 +24,16 @@ class Pool:
     gets an exception from here drops it, and builds another one.
     """
 
-    def __init__(self, turn: Turn, whole: Whole, news: News, now: datetime) -> None:
-        """Raises PerdureError for documents that contradict each other."""
+    def __init__(
+        self, turn: Turn, whole: Whole, news: News, now: datetime, resize_every: timedelta | None = None
+    ) -> None:
+        """`resize_every`: how often a gang's size may change, at most. Raises PerdureError for documents that contradict
+        each other."""
         self._turn = turn
-        self._world = PoolWorld(turn.pool, whole, news.marks, int(now.timestamp()))
+        pace = SETTINGS.pace if resize_every is None else Pace(int(resize_every.total_seconds()))
+        settings = replace(SETTINGS, pace=pace)
+        self._world = PoolWorld(turn.pool, whole, news.marks, int(now.timestamp()), settings)
+        self._windows = PoolWindows(self._world, whole, int(now.timestamp()))
         self._teller = Teller()
         self._watched = now
         self._take_in(news, now)
@@ -44,6 +55,7 @@ class Pool:
             self._world.follow(news, int(now.timestamp()))
         except Stale:
             return False
+        self._windows.follow(news, int(now.timestamp()))
         if news.watched is not None:
             self._watched = now
         return True
@@ -51,17 +63,19 @@ class Pool:
     def decide(self, news: News, now: datetime) -> Draft:
         """What should happen. The world is then as if it had."""
         seconds = int(now.timestamp())
-        decision = plan(self._world.world, seconds)
+        self._windows.before(seconds)
+        decision = self._windows.after(plan(self._world.world, seconds), seconds)
         self._world.world.apply(decision, seconds)
         seen = [change.seq for change in news.changes]
-        return draft(self._world, self._teller, decision, self._turn, seen, now)
+        return draft(self._world, self._windows, self._teller, decision, self._turn, seen, now)
 
     def settle(self, draft: Draft, done: Committed, now: datetime) -> None:
         """Be in line with what became of the verdict."""
         self._turn = self._turn._replace(decision=done.decision)
         self._world.touched.clear()
+        self._windows.settle(done.kept)
         self._settle_starts(draft, done, now)
-        self._settle_departures(draft, done)
+        self._settle_departures(draft, done, int(now.timestamp()))
         for said, row, what in draft.waits:
             told = row._replace(
                 position=said.position, cause=said.cause, refusal=said.refusal, reason=said.reason,
@@ -75,10 +89,13 @@ class Pool:
         """Seconds until the next decision is due; None: not before there are news."""
         if done.dropped or news.more or self._teller.owing:
             return SOON
+        window = self._windows.next_change(int(now.timestamp()))
+        growth = next_growth(self._world.world, int(now.timestamp()))
+        due = [max(0.0, at - now.timestamp()) for at in (window, growth) if at is not None]
         if not len(self._world.world.waiting):
-            return None
+            return min(due, default=None)
         starts = [] if draft.next_start is None else [draft.next_start - now.timestamp()]
-        return min([LATER, *(max(1.0, seconds) for seconds in starts)])
+        return min([LATER, *due, *(max(1.0, seconds) for seconds in starts)])
 
     @property
     def waiting(self) -> int:
@@ -106,11 +123,9 @@ class Pool:
             )  # fmt: skip
             self._world.remember(said.job, held)
 
-    def _settle_departures(self, draft: Draft, done: Committed) -> None:
+    def _settle_departures(self, draft: Draft, done: Committed, seconds: int) -> None:
         for said in draft.verdict.told:
             if said.job in done.dropped:
-                self._world.stays(said.job, said.leaves_for)
+                keeps_its_size(self._world, said, seconds)
             else:
-                row = self._world.rows[said.job]
-                gone = row._replace(state="leaving", leaves_for=said.leaves_for, reason=said.reason)
-                self._world.remember(said.job, gone)
+                makes_way(self._world, said)

@@ -2,22 +2,25 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
+from activities import scheduling_sizes
 from activities.scheduling_facts import Turn
+from activities.scheduling_places import place_of
+from activities.scheduling_windows import PoolWindows
 from activities.scheduling_world import PoolWorld, digest_of
 from definitions.decision_record import DecisionRecord, GangPlaced, GangRefused, GangTold
-from definitions.places import PlacedPod
 from policies.scheduling import sentences
 from policies.scheduling.asking import STEPS
-from policies.scheduling.model import Decision, Eviction, Pod, Promise, Refusal, Start
+from policies.scheduling.claims import Leave
+from policies.scheduling.model import Decision, Eviction, Promise, Refusal, Start
 from policies.scheduling.order import places
 from store.base import Document
 from store.pool_reads import Gang
-from store.verdicts import Given, Past, Told, Verdict, Waits
+from store.verdicts import Given, InWindow, Past, Told, Verdict, Waits
 
 EXACT = 100  # gangs at the head of the order whose place and numbers are always as they are now
 MOST_WAITS = 2000  # written in one decision; the rest follow in the next ones
@@ -80,25 +83,37 @@ class Draft:
     next_start: int | None  # the first that was promised
 
 
-def draft(pool: PoolWorld, teller: Teller, decision: Decision, turn: Turn, seen: Sequence[int], now: datetime) -> Draft:
+def draft(
+    pool: PoolWorld,
+    windows: PoolWindows,
+    teller: Teller,
+    decision: Decision,
+    turn: Turn,
+    seen: Sequence[int],
+    now: datetime,
+) -> Draft:
     """What to write of a decision that `pool.world` has applied."""
     seconds = int(now.timestamp())
-    given = tuple(_given(pool, start) for start in decision.starts)
-    told = tuple(_told(pool, eviction) for eviction in decision.evictions)
+    given = tuple(_given(pool, start, windows.uses(start, seconds)) for start in decision.starts)
+    leaving = (_told(pool, eviction, windows.leaves.get(eviction.victim), seconds) for eviction in decision.evictions)
+    told = (*leaving, *(scheduling_sizes.grows(pool, growth) for growth in decision.growths))
     waits = tuple(teller.waits(pool, decision, seconds))
-    touched = pool.touched | {pool.rows[start.request].queue for start in decision.starts}
+    changed = [each.request for each in (*decision.starts, *decision.growths)]
+    touched = pool.touched | {pool.rows[job].queue for job in changed}
     past = tuple(
         Past(queue, resource, amount)
         for queue in sorted(touched)
         for resource, amount in sorted(pool.world.usage.past(queue, seconds).items())
     )
-    paths = {queue: pool.scheduling.path(queue) for queue in sorted({pool.rows[said.job].queue for said in given})}
+    taking = {pool.rows[job].queue for job in changed}
+    paths = {queue: pool.scheduling.path(queue) for queue in sorted(taking) if queue in pool.known}
     named = {queue for path in paths.values() for queue in path}
     verdict = Verdict(
-        digest=digest_of((turn.decision, seconds, *pool.inputs())),
+        digest=digest_of((turn.decision, seconds, *pool.inputs(), *windows.inputs())),
         given=given,
         told=told,
         waits=tuple(said for said, _, _ in waits),
+        kept=windows.kept(),
         past=past,
         seen=tuple(seen),
         paths=paths,
@@ -126,23 +141,22 @@ def _position(before: int | None, number: int, last: int) -> int:
     return before if before is not None and before > last else max(number, last + 1)
 
 
-def _given(pool: PoolWorld, start: Start) -> Given:
+def _given(pool: PoolWorld, start: Start, uses: tuple[InWindow, ...]) -> Given:
     row, world = pool.rows[start.request], pool.world
-    places = tuple(_place(pool, pod) for pod in start.pods)
+    places = tuple(place_of(world.described, pod) for pod in start.pods)
     nodes = {pod.node for pod in start.pods}
     reason = sentences.starts(len(places), len(nodes), any(place.simulated for place in places))
     amounts = world.takes(world.running[start.request].request, start.pods)
-    return Given(row.job, row.version, row.attempt, places, amounts, reason)
+    return Given(row.job, row.version, row.attempt, places, amounts, reason, uses)
 
 
-def _place(pool: PoolWorld, pod: Pod) -> PlacedPod:
-    return PlacedPod(node=pod.node, devices=pod.devices, simulated=pool.world.described[pod.node].simulated)
-
-
-def _told(pool: PoolWorld, eviction: Eviction) -> Told:
+def _told(pool: PoolWorld, eviction: Eviction, leave: Leave | None, now: int) -> Told:
+    """`leave`: where a window of a reservation is why."""
     row = pool.rows[eviction.victim]
     reason = sentences.leaves(_why(pool, eviction), eviction.beneficiary)
-    return Told(row.job, row.version, row.attempt, eviction.beneficiary or None, reason)
+    said = Told(row.job, row.version, row.attempt, eviction.beneficiary or None, reason)
+    said = scheduling_sizes.shrinks(pool, eviction, said)
+    return said if leave is None else replace(said, for_good=leave.for_good, within=max(0, leave.by - now))
 
 
 def _why(pool: PoolWorld, eviction: Eviction) -> str:
@@ -212,6 +226,7 @@ def _document(
             GangTold(victim=one.victim, beneficiary=one.beneficiary, reason=_why(pool, one), lost=one.lost)
             for one in decision.evictions
         ),
+        grown=scheduling_sizes.grown(pool, decision),
         refused=tuple(
             GangRefused(job=said.job, position=said.position, cause=said.cause, reason=said.reason)
             for said in head[:SHOWN]

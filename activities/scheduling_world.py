@@ -11,12 +11,13 @@ from hashlib import blake2b
 from activities.scheduling_facts import News, Watched, Whole
 from activities.scheduling_nodes import capacity_of, ghosts, levels_of, networks_of, nodes_of, usual_levels
 from activities.scheduling_others import Others, taken_of
+from activities.scheduling_places import held_pods, pods_of
 from activities.scheduling_strays import Strays
 from definitions.documents import from_data
 from policies.scheduling.asking import NOWHERE, ORDINARY, STEPS, Asked, Shapes, Words
 from policies.scheduling.documents import Scheduling, scheduling
 from policies.scheduling.eligible import Displaced
-from policies.scheduling.model import Node, Pod, Promise, QueueRules, Request, Running, Stop
+from policies.scheduling.model import Node, Promise, QueueRules, Request, Running, Stop
 from policies.scheduling.world import Freeing, Settings, World
 from store.base import Document
 from store.pool_reads import Gang, Mark
@@ -33,7 +34,9 @@ class Stale(Exception):
 class PoolWorld:
     """One pool. Times are whole seconds since 1970. Raises SpecError for documents that contradict each other."""
 
-    def __init__(self, pool: str, whole: Whole, marks: Mapping[str, Mark], now: int) -> None:
+    def __init__(
+        self, pool: str, whole: Whole, marks: Mapping[str, Mark], now: int, settings: Settings | None = None
+    ) -> None:
         self.pool, self.marks = pool, dict(marks)
         documents = [from_data(document, served_only=False) for document in whole.documents]
         self.scheduling = scheduling(documents)
@@ -44,7 +47,8 @@ class PoolWorld:
         levels = levels_of(nodes, self.scheduling, usual_levels(documents))
         labels = {node.name: node.labels for node in nodes}
         self.shapes = Shapes(Words(self.scheduling.models, levels, networks_of(whole.cluster), labels))
-        self.world = World((*nodes, *self._ghosts(nodes, whole.gangs)), tuple(levels.values()), self.queues, SETTINGS)
+        there = (*nodes, *self._ghosts(nodes, whole.gangs))
+        self.world = World(there, tuple(levels.values()), self.queues, settings or SETTINGS)
         self.world.quotas.resize(capacity_of(whole.nodes, self.scheduling))
         self.strays, self.others = Strays(self.world, self.shapes, NO_QUEUE), Others(self.world, NO_QUEUE)
         self.others.bring(taken_of(whole.nodes.get(pool, ())))
@@ -137,6 +141,11 @@ class PoolWorld:
             self.world.freeing.pop(beneficiary, None)
             self.world.promises.pop(beneficiary, None)
 
+    def restore(self, job: str, now: int) -> None:
+        """A gang was not given what the world has given it by now: it holds what its row says."""
+        self._remove(job, now)
+        self._add(self.rows[job], now, now)
+
     def note(self, job: str, row: Gang) -> None:
         """What was told of a gang that goes on waiting; of what it asks and holds the row says the same."""
         self.rows[job] = row
@@ -149,6 +158,7 @@ class PoolWorld:
             priority=gang.priority % STEPS,
             submitted=int(gang.asked_at.timestamp()),
             limit=gang.limit_seconds,
+            reservation=gang.reservation,
         )
         return self.shapes.request(asked, self.scheduling.priorities.get(gang.priority_class or "", ORDINARY))
 
@@ -193,7 +203,7 @@ class PoolWorld:
         if row.pods is None:
             self.world.submit(request)
             return
-        pods = pods_of(request, row.pods)
+        pods = held_pods(request, row)
         if any(pod.node not in self.world.nodes.index for pod in pods):
             raise Stale
         since = now if row.placed_at is None else int(row.placed_at.timestamp())
@@ -245,20 +255,13 @@ class PoolWorld:
         """Nodes and MIG profiles that are not there any more, and that running gangs still hold."""
         names, profiles = {node.name for node in nodes}, {profile for node in nodes for profile in node.slices}
         placed = [gang for gang in gangs if gang.pods is not None]
-        held = {place["node"] for gang in placed for place in gang.pods or ()}
+        held = {place["node"] for gang in placed for place in (*(gang.pods or ()), *(gang.next_pods or ()))}
         shapes = {role.shape for gang in placed for role in self.request(gang).roles}
         sliced = {profile for shape in shapes for profile, _ in shape.slices} - profiles
         return ghosts(held - names or ({NOWHERE} if sliced else ()), sliced)
 
 
 SETTINGS = Settings(depth=MOST_TOLD)
-
-
-def pods_of(request: Request, places: Iterable[Document]) -> tuple[Pod, ...]:
-    """Places in order of rank, as pods of the roles in their order."""
-    roles = [number for number, role in enumerate(request.roles) for _ in range(role.count)]
-    pairs = zip(roles, places, strict=False)
-    return tuple(Pod(role, place["node"], tuple(place.get("devices", ()))) for role, place in pairs)
 
 
 def digest_of(parts: Iterable[object]) -> str:

@@ -41,7 +41,7 @@ def can_ever(refusal: Refusal) -> bool | None:
     None: not known, since something came before its nodes were looked at.
     """
     match refusal.cause:
-        case Cause.NEVER:
+        case Cause.NEVER | Cause.OVER:
             return False
         case Cause.LIMIT if refusal.bound is not None and refusal.needed > refusal.bound:
             return False
@@ -73,6 +73,8 @@ def would_help(refusal: Refusal) -> list[str]:
             return ["Nothing more: its places are being freed."]
         case Cause.RESERVATION:
             return [f"The beginning of reservation {refusal.at}, or the end of a job that uses it."]
+        case Cause.OVER:
+            return [f"Windows of reservation {refusal.at} that are still to come: apply it with a later end."]
 
 
 def _bare(resource: str, value: int) -> str:

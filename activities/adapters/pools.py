@@ -1,6 +1,6 @@
 """What deciding for a pool reads and writes, in the database."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +15,7 @@ from definitions.cluster import LOCAL_CLUSTER, NodeView
 from definitions.errors import PerdureError
 from definitions.ids import pool_workflow_id
 from definitions.places import Displaced, Placed
-from store import outbox, pool_reads, pools, queue_use, scheduling_documents
+from store import outbox, pool_reads, pools, queue_use, reservations, scheduling_documents
 from store.base import Document
 from store.engine import reading, transaction
 from store.pool_reads import Mark
@@ -65,6 +65,7 @@ class SqlPools:
                 marks=marks,
                 nodes=None if known is None or known == marks else self._nodes(session),
                 watched=_watched(session, pool) if watched else None,
+                windows=pool_reads.windows(session, pool) if _of_windows(changes) else None,
                 more=len(changes) == MOST_CHANGES,
             )
 
@@ -81,6 +82,7 @@ class SqlPools:
                     for one, at in pool_reads.displaced(session, pool, since)
                 ],
                 cluster=pool_reads.cluster(session, pool),
+                windows=pool_reads.windows(session, pool),
             )
 
     def commit(self, turn: Turn, verdict: Verdict, now: datetime) -> Committed:
@@ -105,6 +107,10 @@ class SqlPools:
         if self._machine is not None:
             found[LOCAL_CLUSTER] = [self._machine().model_dump(mode="json")]
         return found
+
+
+def _of_windows(changes: Iterable[Change]) -> bool:
+    return any(change.kind == reservations.NEWS for change in changes)
 
 
 def _watched(session: Session, pool: str) -> Watched:

@@ -54,6 +54,7 @@ class Asked:
     priority: int = 0
     submitted: int = 0
     limit: int | None = None
+    reservation: str | None = None
 
 
 def shape_of(spec: JobSpec, *, nodes: Sequence[str] = (), avoid: Sequence[str] = ()) -> str:
@@ -116,6 +117,7 @@ class Shapes:
             priority=priority_class.value * STEPS + asked.priority,
             near=near,
             limit=asked.limit,
+            reservation=asked.reservation,
             preemptible=priority_class.preemptible,
             apart=apart,
             displaces=priority_class.displaces,

@@ -29,7 +29,7 @@ class Expression:
 
 @dataclass(frozen=True, slots=True)
 class Taint:
-    """Keeps pods off a node that do not tolerate it; only effects that do so are listed."""
+    """Keeps pods off a node that do not tolerate it; with the effect PreferNoSchedule as long as there are others."""
 
     key: str
     value: str = ""
@@ -224,6 +224,7 @@ class Cause(StrEnum):
     ORDER = "behind"  # its queue is strict and somebody before it waits
     EVICTING = "evicting"  # its nodes are being freed
     RESERVATION = "reservation"  # its window has not begun, or is full
+    OVER = "reservation-over"  # of its reservation nothing is to come any more
 
 
 @dataclass(frozen=True, slots=True)

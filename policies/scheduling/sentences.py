@@ -37,6 +37,8 @@ def why(refusal: Refusal) -> str:
             return f"its places are being freed: job {refusal.behind} saves and leaves them"
         case Cause.RESERVATION:
             return f"reservation {refusal.at} has not begun, or all that it keeps is used"
+        case Cause.OVER:
+            return f"reservation {refusal.at} is over for good, and the job may run in nothing else; cancel the job"
 
 
 def when(promise: Promise) -> str:
@@ -61,6 +63,16 @@ def starts(pods: int, nodes: int, simulated: bool) -> str:
 def leaves(why_it_goes: str, beneficiary: str) -> str:
     """Of a gang that has to give its places up."""
     return f"job {beneficiary} gets its places: {why_it_goes}" if beneficiary else why_it_goes
+
+
+def grows(before: int, after: int) -> str:
+    """Of an elastic gang that gets further places."""
+    return f"grows from {before} to {_count(after, 'node')}"
+
+
+def shrinks(before: int, after: int, why_it_goes: str) -> str:
+    """Of an elastic gang that gives some of its places up."""
+    return f"shrinks from {before} to {_count(after, 'node')}: {why_it_goes}"
 
 
 def amount(resource: str, value: int) -> str:
