@@ -6,17 +6,16 @@ from typing import Any
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.cluster_document import Cluster, settings_of
 from definitions.documents import AnyKind
-from definitions.job_resources import TaintEffect
 from definitions.topology import Topology
 from policies.scheduling.affinity import NODE_NAME
 from policies.scheduling.demands import capacity
 from policies.scheduling.documents import Scheduling
+from policies.scheduling.masks import SOFT
 from policies.scheduling.mig import slices_of
 from policies.scheduling.model import Node, Taint
 from store.base import Document
 
 STATES = "node.kubernetes.io/"  # taints by which a cluster says how a node is, rather than whom it is for
-SOFT = TaintEffect.PREFER_NO_SCHEDULE.value
 
 
 def nodes_of(pool: str, views: Mapping[str, Sequence[Document]], scheduling: Scheduling) -> tuple[Node, ...]:
@@ -91,8 +90,9 @@ def _node(view: Mapping[str, Any], pool: str, scheduling: Scheduling) -> Node:
     gpus, word = view.get("gpus", 0), view.get("gpu_type", "")
     slices = slices_of(view.get("allocatable", {}))
     model = scheduling.models.get(word, word) if gpus or slices else ""
-    hard = [taint for taint in view.get("taints", ()) if taint["effect"] != SOFT]
-    lasting = [taint for taint in hard if not taint["key"].startswith(STATES)]
+    taints = view.get("taints", ())
+    lasting = [taint for taint in taints if not taint["key"].startswith(STATES)]
+    passing = any(taint["key"].startswith(STATES) and taint["effect"] != SOFT for taint in taints)
     return Node(
         name=view["name"],
         cpu=view.get("cpu_millis", 0),
@@ -103,5 +103,5 @@ def _node(view: Mapping[str, Any], pool: str, scheduling: Scheduling) -> Node:
         slices=slices,
         labels={**view.get("labels", {}), NODE_NAME: view["name"]},
         taints=tuple(Taint(taint["key"], taint.get("value", ""), taint["effect"]) for taint in lasting),
-        open=view["ready"] and view["schedulable"] and len(hard) == len(lasting) and _serves(view, pool, scheduling),
+        open=view["ready"] and view["schedulable"] and not passing and _serves(view, pool, scheduling),
     )

@@ -53,3 +53,11 @@ _refused(
     "How close together a job's nodes are is said by the name of a level of a Topology.",
     "Correct the name, or apply a Topology with that level.",
 )
+_refused(
+    "PD-2127",
+    "Places that depend on pods",
+    "A job of a queue gets its nodes before it has pods, from a scheduler that sees no labels of other pods. A rule "
+    "that its cluster holds against those could keep a pod from its own node for ever.",
+    "Write placement.spread for one pod per machine, placement.topology for closeness, nodeAffinity for labels of "
+    "nodes, or make the rule a preference.",
+)

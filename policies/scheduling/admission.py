@@ -15,6 +15,7 @@ from definitions.job import JobSpec
 from definitions.places import Ticket
 from definitions.spec_errors import did_you_mean
 from definitions.topology import Topology
+from policies.scheduling.affinity import REQUIRED, about_pods
 from policies.scheduling.asking import amounts_of, shape_of
 from policies.scheduling.documents import Scheduling, scheduling
 from policies.scheduling.sentences import amount as amount_of
@@ -26,7 +27,8 @@ def ticket_of(documents: Sequence[AnyKind], spec: JobSpec) -> Ticket | None:
     """How a job of this document waits. `documents`: those of the scheduler, all that there are.
 
     Raises PD-2120 for a field that only queues give a meaning where there are none, PD-2121 to PD-2126 for a queue,
-    class or level that is not there or not for it, and for more than a limit of its queue or of one above it.
+    class or level that is not there or not for it, and for more than a limit of its queue or of one above it, PD-2127
+    for nodes that depend on which pods are there.
     """
     return _ticket(_rules(documents), spec)
 
@@ -62,6 +64,7 @@ def _ticket(known: _Rules, spec: JobSpec) -> Ticket | None:
     queue = _queue(rules, spec)
     priority_class = _class(rules, spec, queue)
     _check_levels(known.levels, spec)
+    _check_affinity(spec)
     _check_limits(rules, spec, queue)
     return Ticket(queue=queue, priority=spec.priority, priority_class=priority_class)
 
@@ -127,6 +130,14 @@ def _check_levels(known: Sequence[str], spec: JobSpec) -> None:
                 where=f"spec.placement.topology.{word}",
                 remedy=f"Did you mean {close}?" if close else None,
             )
+
+
+def _check_affinity(spec: JobSpec) -> None:
+    for kind in about_pods(spec.placement.affinity):
+        detail = (
+            f"{kind} requires something of the pods that are there, and whoever places a queue's jobs knows no labels"
+        )
+        raise PerdureError("PD-2127", detail, where=f"spec.placement.affinity.{kind}.{REQUIRED}")
 
 
 def _check_limits(rules: Scheduling, spec: JobSpec, queue: str) -> None:

@@ -1,4 +1,5 @@
 """Required node affinity of a job, as its cluster means it: alternatives of conditions on a node's labels and name.
+Rules about other pods are the cluster's own to keep: the scheduler knows no labels of pods.
 
 A field of a node is a condition on the label of the field's name, which the nodes of a pool are given (`NODE_NAME`).
 """
@@ -36,6 +37,11 @@ def node_terms(affinity: Mapping[str, Any]) -> list[list[list[Any]]]:
     knows all forms of them, refuses the job's pods for it."""
     terms = _get(_get(affinity.get("nodeAffinity"), REQUIRED), "nodeSelectorTerms")
     return [list(_conditions(term)) for term in terms if isinstance(term, dict)] if isinstance(terms, list) else []
+
+
+def about_pods(affinity: Mapping[str, Any]) -> list[str]:
+    """The kinds of affinity by which a job's pods must, or must not, be near pods with certain labels."""
+    return [kind for kind in ("podAffinity", "podAntiAffinity") if _get(affinity.get(kind), REQUIRED)]
 
 
 def holds(term: Sequence[Condition], labels: Mapping[str, str]) -> bool:

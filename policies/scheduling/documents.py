@@ -11,7 +11,6 @@ from datetime import timedelta
 
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.documents import AnyKind
-from definitions.job_resources import TaintEffect
 from definitions.node_pool import NodePool, SimulatedNodes
 from definitions.priority_class import PriorityClass
 from definitions.queue import PreemptOthers, PreemptWithin, Queue, QueueOrder, QueueStop
@@ -198,8 +197,7 @@ def _simulated(
     pool: str, made: SimulatedNodes, levels: Mapping[str, str], flavors: Mapping[str, ResourceFlavor]
 ) -> Iterator[Node]:
     flavor = flavors[made.flavor].spec if made.flavor is not None else None
-    hard = [taint for taint in made.taints if taint.effect is not TaintEffect.PREFER_NO_SCHEDULE]
-    taints = tuple(Taint(taint.key, taint.value, taint.effect.value) for taint in hard)
+    taints = tuple(Taint(taint.key, taint.value, taint.effect.value) for taint in made.taints)
     for number in range(made.count):
         domains = {levels[level]: f"{pool}-{level}-{number // size}" for level, size in made.domains.items()}
         yield Node(

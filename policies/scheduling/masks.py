@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from policies.scheduling.model import Expression, Node, Operator, Taint, Tolerated, Where
 
 Mask = NDArray[np.bool_]
+SOFT = "PreferNoSchedule"  # the effect of a taint that keeps nobody away: other nodes are taken first
 
 
 class Labels:
@@ -27,6 +28,7 @@ class Labels:
         self._taints = tuple(sets)
         self._tainted = np.array([sets[node.taints] for node in nodes], np.int64)
         self._known: dict[Where, Mask] = {}
+        self._calm: dict[tuple[Tolerated, ...], Mask | None] = {}
 
     def column(self, key: str) -> tuple[NDArray[np.int32], Mapping[str, int]]:
         """A number for each node's value of this label, -1 without it, and what the numbers mean."""
@@ -41,6 +43,16 @@ class Labels:
             found.setflags(write=False)
             self._known[where] = found
         return found
+
+    def calm(self, where: Where) -> Mask | None:
+        """bool[N], read-only: nodes without a soft taint that bothers such a pod; None: there are no others."""
+        key = where.tolerates
+        if key not in self._calm:
+            stands = np.array([_bears(_soft(taints), key) for taints in self._taints], np.bool_)
+            found = stands[self._tainted] if self._size else stands
+            found.setflags(write=False)
+            self._calm[key] = None if found.all() else found
+        return self._calm[key]
 
     def _match(self, where: Where) -> Mask:
         stands = np.array([tolerated(taints, where.tolerates) for taints in self._taints], np.bool_)
@@ -69,6 +81,15 @@ class Labels:
 
 def tolerated(taints: Sequence[Taint], tolerates: Sequence[Tolerated]) -> bool:
     """Whether a pod that puts up with these may be on a node with those taints."""
+    soft = _soft(taints)
+    return _bears([taint for taint in taints if taint not in soft], tolerates)
+
+
+def _soft(taints: Sequence[Taint]) -> list[Taint]:
+    return [taint for taint in taints if taint.effect == SOFT]
+
+
+def _bears(taints: Sequence[Taint], tolerates: Sequence[Tolerated]) -> bool:
     return all(any(_covers(one, taint) for one in tolerates) for taint in taints)
 
 

@@ -24,7 +24,8 @@ class Placer:
     A gang is placed by score (`scores.py`), its hardest part first; where closeness is asked for, in the domain with
     the least room that holds it. If it has one part, that finds a place whenever there is one. If it has several, an
     exact search follows, up to the bounds in `search.py`. Levels that are only preferred are kept if placing by score
-    manages to. Equal nodes: the first in the order of `nodes`; the same calls give the same places.
+    manages to, and nodes with a soft taint are left alone likewise. Equal nodes: the first in the order of `nodes`; the
+    same calls give the same places.
     """
 
     def __init__(self, nodes: Nodes, scoring: Scoring) -> None:
@@ -48,7 +49,7 @@ class Placer:
             return replace(known[1], request=request.id)
         wanted = gang(request, counts, self.nodes.topology)
         where = self._where(request, allowed)
-        found = self._find(key, request.id, wanted, where)
+        found = self._calm(request, wanted, where) or self._find(key, request.id, wanted, where)
         if isinstance(found, Refusal):
             if allowed is None:
                 self._failed[key] = int(self.nodes.given[0]), found
@@ -70,6 +71,15 @@ class Placer:
     def undo(self, request: Request, pods: Sequence[Pod]) -> None:
         """Give back what `place` took."""
         self.nodes.give_all(request, pods)
+
+    def _calm(self, request: Request, wanted: Gang, where: Mask | None) -> list[Spot] | None:
+        """Spots on nodes without a soft taint that bothers any of its pods, where some have one; their room taken."""
+        masks = [mask for role in request.roles if (mask := self.nodes.labels.calm(role.shape.where)) is not None]
+        if not masks or wanted.missing:
+            return None
+        self._rows.settle()
+        masks += [] if where is None else [where]
+        return Trials(self._rows, wanted, np.logical_and.reduce(masks)).run()
 
     def _find(self, key: object, request: str, wanted: Gang, where: Mask | None) -> list[Spot] | Refusal:
         """Its spots, their room taken; or why there are none. What counts rule out is not searched for."""

@@ -70,6 +70,13 @@ def test_a_node_that_takes_no_pods_gets_none(changes: dict[str, Any], cause: str
     assert rig.seen(job).cause == cause
 
 
+def test_a_node_with_a_soft_taint_is_taken_last(rig: Rig) -> None:
+    rig.nodes(NORTH, node("n1", taints=(NodeTaint(key="worn", effect="PreferNoSchedule"),)), node("n2"))
+    jobs = [rig.wait(f"j{number}", cluster=NORTH) for number in range(2)]
+    assert rig.decide(NORTH).placed == 2
+    assert [placed_on(rig, job) for job in jobs] == [["n2"], ["n1"]]
+
+
 def test_a_node_that_joins_or_changes_is_known_at_the_next_decision(rig: Rig) -> None:
     job = rig.wait("digits", cluster=NORTH)
     rig.nodes(NORTH, node("n1", ready=False))

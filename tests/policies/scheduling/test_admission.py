@@ -162,3 +162,20 @@ def test_how_close_together_is_part_of_what_is_asked(how: str) -> None:
 def test_stored_documents_say_the_same_as_read_ones() -> None:
     assert ticket_from(list(TREE), spec(priority=7)) == ticket(*TREE, priority=7)
     assert ticket_from([], spec()) is None
+
+
+RULE = [{"labelSelector": {"matchLabels": {"app": "cache"}}, "topologyKey": "kubernetes.io/hostname"}]
+REQUIRED, PREFERRED = (f"{word}DuringSchedulingIgnoredDuringExecution" for word in ("required", "preferred"))
+
+
+@pytest.mark.parametrize("kind", ["podAffinity", "podAntiAffinity"])
+def test_a_rule_about_other_pods_is_refused_where_the_scheduler_gives_places(kind: str) -> None:
+    given = {"cluster": "north", "placement": {"affinity": {kind: {REQUIRED: RULE}}}}
+    found = refused(*TREE, **given)
+    assert (found.code.code, found.where) == ("PD-2127", f"spec.placement.affinity.{kind}.{REQUIRED}")
+    assert ticket(**given) is None, "without queues the cluster's own scheduler keeps it"
+
+
+def test_a_preference_about_other_pods_and_an_empty_rule_keep_nobody_out() -> None:
+    rules = {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": RULE[0]}]}, "podAntiAffinity": {REQUIRED: []}}
+    assert ticket(*TREE, cluster="north", placement={"affinity": rules}) is not None

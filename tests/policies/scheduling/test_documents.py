@@ -142,7 +142,7 @@ def test_simulated_nodes_have_the_labels_of_their_domains() -> None:
         model="H100",
         gpu_memory=80 * GI,
         labels={"zone": "north", "x/block": "training-block-0", "x/rack": "training-rack-1"},
-        taints=(Taint("dedicated", "x"),),
+        taints=(Taint("dedicated", "x"), Taint("soft", "", "PreferNoSchedule")),
         simulated=True,
     )
     assert found.pools["training"].levels == {"block": "x/block", "rack": "x/rack"}

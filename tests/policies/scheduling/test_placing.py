@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from policies.scheduling.model import Near, Node, Refusal, Request, Role, Shape
+from policies.scheduling.model import Near, Node, Refusal, Request, Role, Shape, Taint, Tolerated, Where
 from policies.scheduling.nodes import Nodes
 from policies.scheduling.placing import Placer
 from policies.scheduling.scores import Scoring, standard
@@ -119,3 +119,38 @@ def test_what_is_undone_or_refused_leaves_everything_as_it_was(
         if isinstance(answer, Refusal) or not stays:
             assert (made.nodes.free_cpu == before.cpu).all()
             assert (made.nodes.free_gpu == before.gpu).all()
+
+
+SOFT = Taint("worn", "", "PreferNoSchedule")
+
+
+@pytest.mark.parametrize(
+    ("pods", "tolerates", "names"),
+    [
+        (1, (), ["b"]),
+        (2, (), ["b", "c"]),
+        (3, (), ["a", "b", "c"]),
+        (1, (Tolerated("worn"),), ["a"]),
+        (1, (Tolerated("other"),), ["b"]),
+        (4, (), None),
+    ],
+)
+def test_nodes_with_a_soft_taint_are_taken_only_when_the_others_do_not_suffice(
+    pods: int, tolerates: tuple[Tolerated, ...], names: list[str] | None
+) -> None:
+    nodes = [Node(name, 1000, 0, taints=(SOFT,) if name == "a" else ()) for name in "abc"]
+    request = Request("gang", "queue", (Role("role", pods, Shape(cpu=1000, where=Where(tolerates=tolerates))),))
+
+    found = placer(nodes).place(request)
+
+    assert (None if isinstance(found, Refusal) else sorted(pod.node for pod in found)) == names
+
+
+def test_of_two_roles_the_one_that_a_soft_taint_bothers_keeps_both_away_from_it() -> None:
+    nodes = [Node(name, 4000, 0, taints=(SOFT,) if name == "a" else ()) for name in "ab"]
+    roles = (Role("hard", 1, Shape(cpu=1000)), Role("easy", 1, Shape(cpu=1000, where=Where(tolerates=(Tolerated(),)))))
+
+    found = placer(nodes).place(Request("gang", "queue", roles))
+
+    assert not isinstance(found, Refusal)
+    assert {pod.node for pod in found} == {"b"}
