@@ -56,6 +56,10 @@ def node_pools() -> list[str]:
     return _names(lambda client: (each.name for each in client.node_pools.list(limit=MOST).items))
 
 
+def reservations() -> list[str]:
+    return _names(lambda client: (each.name for each in client.reservations.list(limit=MOST).items))
+
+
 def _names(ask: Callable[[Client], Iterable[str]]) -> list[str]:
     from httpx import HTTPError
 

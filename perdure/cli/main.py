@@ -24,6 +24,7 @@ from perdure.cli.commands import (
     nodes,
     operate,
     queueing,
+    reservations,
     run_job,
     schedules,
     scheduling_documents,
@@ -66,7 +67,7 @@ verbs = group(
 )
 for part in (jobs, history, logs, artifacts, operate, sessions):
     part.register(verbs)
-for part in (templates, secrets, schedules, scheduling_documents, queueing, clusters, nodes):
+for part in (templates, secrets, schedules, scheduling_documents, reservations, queueing, clusters, nodes):
     part.register(app)
 for part in (imports, simulate, doctor, misc):
     part.register(app)

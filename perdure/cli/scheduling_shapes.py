@@ -12,6 +12,18 @@ from perdure.cli.output import Column, Shape
 from perdure.cli.shapes import ago_now, text
 
 
+def document_lines(each: Any) -> list[tuple[str, str]]:
+    """Every field of the document, in its own order, and who changed it when."""
+    fields = [(_words(name), _several(value)) for name, value in _spec(each).items()]
+    return [
+        ("name", each.name),
+        *fields,
+        ("generation", text(each.generation)),
+        ("changed", f"{ago_now(each.updated_at)} by {each.updated_by}"),
+        ("created", f"{ago_now(each.created_at)} by {each.created_by}"),
+    ]
+
+
 def _spec(each: Any) -> dict[str, Any]:
     spec: dict[str, Any] = each.document.get("spec", {})
     return spec
@@ -73,18 +85,6 @@ def _several(value: Any) -> str:
     return _plain(value)
 
 
-def _lines(each: Any) -> list[tuple[str, str]]:
-    """Every field of the document, in its own order, and who changed it when."""
-    fields = [(_words(name), _several(value)) for name, value in _spec(each).items()]
-    return [
-        ("name", each.name),
-        *fields,
-        ("generation", text(each.generation)),
-        ("changed", f"{ago_now(each.updated_at)} by {each.updated_by}"),
-        ("created", f"{ago_now(each.created_at)} by {each.created_by}"),
-    ]
-
-
 def _words(name: str) -> str:
     """`minRunTime` as people say it."""
     return re.sub(r"(?<=[a-z])([A-Z])", r" \1", name).lower().replace("gpu ", "GPU ")
@@ -99,7 +99,7 @@ def _shape(*columns: Column) -> Shape:
             Column("DESCRIPTION", lambda each: each.description, spare=True),
         ),
         name=lambda each: each.name,
-        lines=_lines,
+        lines=document_lines,
     )
 
 

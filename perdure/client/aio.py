@@ -26,6 +26,7 @@ from perdure.client.groups import (
     Nodes,
     PriorityClasses,
     Queues,
+    Reservations,
     RunVerbs,
     Schedules,
     SchedulingDocuments,
@@ -78,6 +79,7 @@ class AsyncClient:
         self.priority_classes: PriorityClasses[AsyncClient] = PriorityClasses(self)
         self.topologies: Topologies[AsyncClient] = Topologies(self)
         self.node_pools: NodePools[AsyncClient] = NodePools(self)
+        self.reservations: Reservations[AsyncClient] = Reservations(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

@@ -15,7 +15,7 @@ from perdure.errors import PerdureError
 Document = BaseModel | Mapping[str, Any] | str | Path
 """A model or mapping is sent as JSON; text and files as YAML, so that faults are told with line and column."""
 
-OF_SCHEDULER = frozenset({"Queue", "ResourceFlavor", "PriorityClass", "Topology", "NodePool"})
+OF_SCHEDULER = frozenset({"Queue", "ResourceFlavor", "PriorityClass", "Topology", "NodePool", "Reservation"})
 """Kinds of which one file may hold several documents: they are applied together."""
 
 

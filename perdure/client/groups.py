@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from perdure.client.call import paged
-from perdure.client.operations import catalog, clusters, history, jobs, queueing, scheduling, system
+from perdure.client.operations import catalog, clusters, history, jobs, queueing, reservations, scheduling, system
 from perdure.client.verbs import C, Group, Iterate, OwnIterate, OwnVerb, Thing, Verb
 
 
@@ -195,6 +195,24 @@ class NodePools(Group[C]):
     get = Verb(scheduling.node_pools.get)
     put = Verb(scheduling.node_pools.put)
     delete = Verb(scheduling.node_pools.delete)
+
+
+class Reservations(Group[C]):
+    """What is kept for a queue in windows of time."""
+
+    preview = Verb(reservations.preview)
+    create = Verb(reservations.create)
+    list = Verb(reservations.list_reservations)
+    each = Iterate(paged(reservations.list_reservations))
+    get = Verb(reservations.get)
+    put = Verb(reservations.documents.put)
+    delete = Verb(reservations.documents.delete)
+    windows = Verb(reservations.windows)
+    each_window = Iterate(paged(reservations.windows))
+    extend = Verb(reservations.extend)
+    cancel = Verb(reservations.cancel)
+    calendar = Verb(reservations.calendar)
+    each_calendar = Iterate(paged(reservations.calendar))
 
 
 class Snapshots(Group[C]):

@@ -26,6 +26,7 @@ from perdure.client.groups import (
     Nodes,
     PriorityClasses,
     Queues,
+    Reservations,
     RunVerbs,
     Schedules,
     SchedulingDocuments,
@@ -84,6 +85,7 @@ class Client:
         self.priority_classes: PriorityClasses[Client] = PriorityClasses(self)
         self.topologies: Topologies[Client] = Topologies(self)
         self.node_pools: NodePools[Client] = NodePools(self)
+        self.reservations: Reservations[Client] = Reservations(self)
 
     @classmethod
     def from_env(cls, environment: Mapping[str, str] | None = None, **settings: Any) -> Self:

@@ -23,6 +23,7 @@ from perdure.client.groups import (
     Nodes,
     PriorityClasses,
     Queues,
+    Reservations,
     RunVerbs,
     Schedules,
     SchedulingDocuments,
@@ -54,6 +55,7 @@ GROUPS = {
     "priority_classes": PriorityClasses,
     "topologies": Topologies,
     "node_pools": NodePools,
+    "reservations": Reservations,
 }
 # Documents of the scheduler, by noun of the API -> (of the client, of the command line).
 SCHEDULING = {
@@ -134,6 +136,16 @@ TABLE: dict[str, tuple[str, str]] = {
     "capacity.list": ("capacity.list", "capacity"),
     "decisions.list": ("decisions.list", "decisions list"),
     "decisions.get": ("decisions.get", "decisions show"),
+    "reservations.preview": ("reservations.preview", "reservations create --dry-run"),
+    "reservations.create": ("reservations.create", "reservations create"),
+    "reservations.list": ("reservations.list", "reservations list"),
+    "reservations.get": ("reservations.get", "reservations show"),
+    "reservations.put": ("reservations.put", "apply"),
+    "reservations.delete": ("reservations.delete", "reservations delete"),
+    "reservations.windows": ("reservations.windows", "reservations windows"),
+    "reservations.extend": ("reservations.extend", "reservations extend"),
+    "reservations.cancel": ("reservations.cancel", "reservations cancel"),
+    "reservations.calendar": ("reservations.calendar", "reservations calendar"),
     "schedulingDocuments.apply": ("scheduling_documents.apply", "apply"),
     "schedulingDocuments.diff": ("scheduling_documents.diff", "diff"),
     **{f"{api}.list": (f"{client}.list", f"{noun} list") for api, (client, noun) in SCHEDULING.items()},
@@ -148,6 +160,7 @@ ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan,
     *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
     *(f"{client}.each" for client, _ in SCHEDULING.values()),
+    *(f"reservations.each{what}" for what in ("", "_window", "_calendar")),
     *("queue.each", "capacity.each", "decisions.each", "queues.each_usage"),
 }
 ONLY_COMMANDS = {
