@@ -6,12 +6,13 @@ from typing import Any
 from sqlalchemy.orm import Session
 
 from api.access import Caller
+from api.arrays import whole_view
 from api.capacity import sites_of
 from api.idempotency import Reply
 from api.order import awaited
 from api.prepare import Prepared, complete, job_from_data
 from api.scheduling_documents import stored
-from api.views import etag, job_view
+from api.views import etag
 from definitions.api_base import View
 from definitions.api_jobs import Applied, ApplyOutcome
 from definitions.api_submit import Change, CloneJob, Diff, Plan
@@ -49,9 +50,9 @@ def accept(
     return intake.accept(session, job.job, job.submission, from_, caller.deps.now())
 
 
-def accepted(caller: Caller, row: JobRow, view: View | None = None) -> Reply:
+def accepted(caller: Caller, session: Session, row: JobRow, view: View | None = None) -> Reply:
     """201 with the job's place and version."""
-    shown = job_view(row, caller.deps.settings)
+    shown = whole_view(session, row, caller.deps.settings)
     return Reply.of(201, view or shown, Location=f"/v1/jobs/{row.id}?project={row.project}", ETag=etag(row))
 
 
@@ -86,11 +87,11 @@ def applied(caller: Caller, session: Session, job: Prepared) -> Reply:
     differences = changes(row.spec, job.document) if row else []
     if row is None or row.live_name is None:
         new = accept(caller, session, job)
-        view = job_view(new, caller.deps.settings)
-        return accepted(caller, new, Applied(outcome=ApplyOutcome.CREATED, job=view, changes=differences))
+        view = whole_view(session, new, caller.deps.settings)
+        return accepted(caller, session, new, Applied(outcome=ApplyOutcome.CREATED, job=view, changes=differences))
     if differences:
         raise _conflict(row, differences)
-    view = job_view(row, caller.deps.settings)
+    view = whole_view(session, row, caller.deps.settings)
     return Reply.of(200, Applied(outcome=ApplyOutcome.UNCHANGED, job=view), ETag=etag(row))
 
 
@@ -105,7 +106,9 @@ def cloned(caller: Caller, session: Session, row: JobRow, body: CloneJob) -> Rep
     job = job_from_data(document, cluster=caller.deps.settings.default_cluster)
     caller.require(Action.CREATE, ResourceKind.JOB, project=job.metadata.project)
     submission = JobSubmission.model_validate(row.submission)
-    return accepted(caller, accept(caller, session, complete(caller, session, job, submission), cloned_from=row.id))
+    return accepted(
+        caller, session, accept(caller, session, complete(caller, session, job, submission), cloned_from=row.id)
+    )
 
 
 def _in_vain(caller: Caller, session: Session, job: Prepared) -> list[str]:

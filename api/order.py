@@ -16,7 +16,7 @@ def awaited(submission: JobSubmission) -> list[AwaitedView]:
 
 def awaited_now(session: Session, row: JobRow) -> list[AwaitedNow]:
     """The same with where they are. Nothing for a job that has begun: it waits for nobody any more."""
-    if not row.submission.get("after") or row.attempt:
+    if not row.submission.get("after") or row.attempt or row.started_at is not None:
         return []
     after = JobSubmission.model_validate(row.submission).after
     there = job_order.phases(session, row.tenant, row.project, [one.job for one in after])

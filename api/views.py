@@ -6,6 +6,7 @@ from urllib.parse import quote
 
 from api.order import awaited
 from api.settings import ApiSettings
+from definitions.api_arrays import ArrayView
 from definitions.api_catalog import ParameterView, SecretView, SnapshotView, TemplateView
 from definitions.api_history import ArtifactView, AttemptView, CheckpointView, EventView, RankView
 from definitions.api_jobs import JobLinks, JobView, ProgressView
@@ -33,8 +34,8 @@ def etag(row: JobRow) -> str:
     return f'"{row.generation}"'
 
 
-def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True) -> JobView:
-    """A job; without its document unless `whole`."""
+def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True, array: ArrayView | None = None) -> JobView:
+    """A job; without its document unless `whole`. `array`: of one that is an array."""
     git = row.submission.get("git")
     progress = _progress(row.progress) if row.progress else None
     return JobView(
@@ -69,6 +70,9 @@ def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True) -> JobVi
         template=f"{row.template}@{row.template_version}" if row.template else None,
         schedule=row.schedule,
         cloned_from=row.cloned_from,
+        array=array,
+        parent=row.parent,
+        array_index=row.array_index,
         after=awaited(JobSubmission.model_validate(row.submission)) if whole and row.submission.get("after") else [],
         generation=row.generation,
         links=job_links(row, settings),

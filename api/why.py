@@ -3,6 +3,7 @@
 from sqlalchemy.orm import Session
 
 from api.access import Caller
+from api.arrays import is_array
 from api.clusters import warnings_of
 from api.order import awaited_now
 from api.queue_times import with_overdue
@@ -13,6 +14,7 @@ from definitions.api_queueing import HeldPlaces, WhyQueued
 from definitions.attempt import RankEvidence, RankState
 from definitions.cluster import LOCAL_CLUSTER
 from policies.advice import advice
+from policies.array_moves import help_with
 from policies.scheduling.documents import scheduling
 from store import attempts, clusters, events, gangs
 from store.tables import AttemptRow, JobRow
@@ -46,7 +48,7 @@ def explain(caller: Caller, session: Session, job: JobRow) -> Why:
         exit_code=newest.exit_code if newest and told else job.exit_code,
         signal=newest.signal if newest and told else None,
         last_lines=newest.last_lines if newest and told else [],
-        help=[line.replace("JOB", job.name) for line in advice(job.phase, job.failure, ordered=bool(after))],
+        help=_help(job, ordered=bool(after)),
         next_at=job.wake_at,
         cluster=job.cluster,
         ranks=_places(newest) if newest is not None and job.cluster != LOCAL_CLUSTER else [],
@@ -55,6 +57,12 @@ def explain(caller: Caller, session: Session, job: JobRow) -> Why:
         places=places,
         after=after,
     )
+
+
+def _help(job: JobRow, *, ordered: bool) -> list[str]:
+    if is_array(job) and not ordered:
+        return help_with(job.phase, job.name)
+    return [line.replace("JOB", job.name) for line in advice(job.phase, job.failure, ordered=ordered)]
 
 
 def _queued(caller: Caller, session: Session, job: JobRow) -> tuple[WhyQueued | None, HeldPlaces | None]:

@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from definitions.api_arrays import ArrayView
 from definitions.api_base import Document, Page, View, doc
 from definitions.api_order import AwaitedNow, AwaitedView
 from definitions.api_queueing import HeldPlaces, WhyQueued
@@ -79,6 +80,11 @@ class JobView(View):
     template: Annotated[str | None, doc("Template and version it was rendered from.", "finetune@2")] = None
     schedule: Annotated[str | None, doc("Schedule that submitted it.", "nightly")] = None
     cloned_from: Annotated[str | None, doc("Job it was cloned from.", ID)] = None
+    array: Annotated[ArrayView | None, Field(description="Of an array: what it is made of; null for other jobs.")] = (
+        None
+    )
+    parent: Annotated[str | None, doc("Array that it is one of, by id.", ID)] = None
+    array_index: Annotated[int | None, doc("Its index there.", 7)] = None
     after: Annotated[list[AwaitedView], Field(description="Jobs that it waits for; empty in lists.")] = []
     generation: Annotated[int, doc("Grows with every change; the ETag of the job.", 7)]
     links: Annotated[JobLinks, Field(description="Where more is found.")]

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, model_validator
 
+from definitions.api_arrays import ArrayView
 from definitions.api_base import Body, Document, Reason, Sha256, View, doc
 from definitions.api_order import AwaitedView
 from definitions.spec_types import Name
@@ -138,6 +139,7 @@ class Plan(View):
     priority: Annotated[int, doc("Its priority there, within its class.", 0)] = 0
     priority_class: Annotated[str | None, doc("Its class there.", "batch")] = None
     after: Annotated[list[AwaitedView], Field(description="Jobs that it would wait for.")] = []
+    array: Annotated[ArrayView | None, Field(description="Of an array: how many such jobs it comes to.")] = None
     nodes: Annotated[int, doc("Nodes asked for.", 2)]
     ranks: Annotated[int, doc("Processes started together, or not at all.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)]

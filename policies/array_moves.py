@@ -48,6 +48,18 @@ def ended(state: ArrayState, phase: Phase, now: datetime) -> ArrayState:
     return move(state, phase, reason, now, failure=failure, ended_at=now, telling=(), look_at=None)
 
 
+def with_its_array(now: datetime, actor: str = SYSTEM) -> Event:
+    """The last line of a job whose array was deleted."""
+    return Event(key="deleted", at=now, actor=actor, kind="deleted", reason="deleted with its array")
+
+
+def help_with(phase: Phase, name: str) -> list[str]:
+    """What to look at, of an array that is where it is."""
+    if phase is Phase.FAILED:
+        return [f"Look at the jobs that failed: perdure jobs children {name} --phase Failed"]
+    return [] if phase.is_final else [f"Look at its jobs: perdure jobs children {name}"]
+
+
 def jobs(count: int) -> str:
     return "1 job" if count == 1 else f"{count} jobs"
 

@@ -10,6 +10,7 @@ from definitions.job_document import gpus_of, ranks_of
 from definitions.places import Ticket
 from definitions.quantities import format_duration
 from definitions.states import FailureClass
+from policies.array_figures import array_view, array_warnings
 from policies.cluster_place import Place
 from policies.job_plan import argv_of
 from policies.retry import TABLE
@@ -43,6 +44,7 @@ def plan(
         priority=ticket.priority if ticket else 0,
         priority_class=ticket.priority_class if ticket else None,
         after=list(after),
+        array=array_view(job),
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),
@@ -60,7 +62,7 @@ def plan(
         retry=retry_plan(spec),
         checkpoint_every=format_duration(spec.checkpoints.every) if spec.checkpoints.every is not None else None,
         template=template,
-        warnings=list(warnings),
+        warnings=[*warnings, *array_warnings(job, ticket)],
     )
 
 

@@ -65,6 +65,8 @@ class JobFilter(Wire):
     name: str | None = None
     name_prefix: str = ""
     cluster: str | None = None
+    parent: str | None = None  # only jobs of this array, by id
+    without_parent: bool = False  # only jobs that no array made
 
 
 def insert(session: Session, job: NewJob, first_events: Sequence[Event] = ()) -> JobRow:
@@ -217,6 +219,10 @@ def _conditions(wanted: JobFilter) -> list[ColumnElement[bool]]:
         found.append(JobRow.name == wanted.name)
     if wanted.cluster is not None:
         found.append(JobRow.cluster == wanted.cluster)
+    if wanted.parent is not None:
+        found.append(JobRow.parent == wanted.parent)
+    if wanted.without_parent:
+        found.append(JobRow.parent.is_(None))
     if wanted.name_prefix:
         # Not LIKE, which ignores case in SQLite.
         found.append(func.substr(JobRow.name, 1, len(wanted.name_prefix)) == wanted.name_prefix)

@@ -7,14 +7,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import Select, delete, func, or_, select, tuple_, update
-from sqlalchemy.orm import Session
+from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy.orm import Session, aliased
 
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.ids import new_id
 from definitions.states import FailureClass, Phase
-from store import checkpoints, events, followers, snapshots
+from store import checkpoints, events, followers, jobs, snapshots
 from store.base import Document
 from store.paging import typed
 from store.tables_access import IdempotencyRow, SecretRow
@@ -161,7 +161,16 @@ def expired_jobs(session: Session, now: datetime, limit: int, after: JobRow | No
 
 def deleted_jobs(session: Session, cluster: str, limit: int, after: JobRow | None = None) -> list[JobRow]:
     """Deleted jobs of a cluster whose remains have not been removed yet, by id, from the one after `after` on."""
-    query = select(JobRow).where(JobRow.cluster == cluster, JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
+    query = select(JobRow).where(JobRow.cluster == cluster, *_to_purge())
+    return _jobs_after(session, query, limit, after)
+
+
+def orphans(session: Session, limit: int, after: JobRow | None = None) -> list[JobRow]:
+    """Ended jobs of deleted arrays, not deleted themselves, by id, from the one after `after` on."""
+    array = aliased(JobRow)
+    mine = and_(array.tenant == JobRow.tenant, array.project == JobRow.project, array.id == JobRow.parent)
+    gone = (array.deleted_at.is_not(None), array.purged_at.is_(None))
+    query = select(JobRow).join(array, mine).where(*gone, JobRow.deleted_at.is_(None), JobRow.phase.in_(jobs.FINAL))
     return _jobs_after(session, query, limit, after)
 
 
@@ -169,7 +178,7 @@ def abandoned_jobs(session: Session, limit: int, after: JobRow | None = None) ->
     """Deleted jobs, not yet purged, of clusters that were removed: nobody can look there any more."""
     there = select(ClusterRow.name)
     gone = (JobRow.cluster != LOCAL_CLUSTER, JobRow.cluster.not_in(there))
-    query = select(JobRow).where(*gone, JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None))
+    query = select(JobRow).where(*gone, *_to_purge())
     return _jobs_after(session, query, limit, after)
 
 
@@ -218,6 +227,14 @@ def secrets_sealed_otherwise(session: Session, key_id: str, limit: int) -> list[
     """Secrets that another key than this one sealed: those to reseal before that key is thrown away."""
     query = select(SecretRow).where(SecretRow.key_id != key_id, SecretRow.deleted_at.is_(None))
     return list(session.scalars(query.limit(limit)))
+
+
+def _to_purge() -> tuple[ColumnElement[bool], ...]:
+    """An array stays until its jobs are deleted: they are found by it."""
+    child = aliased(JobRow)
+    of_it = (child.tenant == JobRow.tenant, child.project == JobRow.project, child.parent == JobRow.id)
+    keeps = select(child.id).where(*of_it, child.deleted_at.is_(None)).exists()
+    return (JobRow.deleted_at.is_not(None), JobRow.purged_at.is_(None), ~keeps)
 
 
 def _jobs_after(session: Session, query: Select[JobRow], limit: int, after: JobRow | None) -> list[JobRow]:

@@ -41,6 +41,7 @@ class JobRow(Tenanted, Base):
         _partial("ix_jobs_to_plan", "ended_at", where="cleanup_planned_at IS NULL AND ended_at IS NOT NULL"),
         _partial("ix_jobs_expiring", "expires_at", where="expires_at IS NOT NULL AND deleted_at IS NULL"),
         _partial("ix_jobs_to_purge", "deleted_at", where="deleted_at IS NOT NULL AND purged_at IS NULL"),
+        _partial("ix_jobs_alone", "tenant", "project", "created_at", "id", where="parent IS NULL"),
         _partial("ix_jobs_parent", "tenant", "project", "parent", "array_index", where="parent IS NOT NULL"),
     )
 

@@ -18,6 +18,7 @@ from activities.ports import ObjectStore, Runtime
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event
 from definitions.job import Job
+from policies.array_moves import with_its_array
 from policies.cleanup import CleanupRules, Expiry, expiry, why_expired
 from policies.job_steps import SYSTEM
 from store import artifacts, decisions, jobs, outbox, snapshots, system
@@ -61,7 +62,7 @@ class Sweeper:
         """Do everything that is due once; returns how many things were settled. Raises SQLAlchemyError."""
         now = self._now()
         cleaning = (self._purge, self._abandon, self._drop_artifacts, self._drop_snapshots, self._forget)
-        steps = (self._plan, self._expire, *cleaning)
+        steps = (self._plan, self._expire, self._follow_arrays, *cleaning)
         settled = {step.__name__.lstrip("_"): step(now) for step in steps}
         if any(settled.values()):
             log.info("swept", extra=settled)
@@ -84,6 +85,13 @@ class Sweeper:
         return sum(
             self._rows.write(jobs.delete, row.tenant, row.project, row.id, now, _expired(row, now))
             for row in self._rows.walk(system.expired_jobs, now)
+        )
+
+    def _follow_arrays(self, now: datetime) -> int:
+        """Delete jobs whose array was deleted."""
+        return sum(
+            self._rows.write(jobs.delete, row.tenant, row.project, row.id, now, with_its_array(now))
+            for row in self._rows.walk(system.orphans)
         )
 
     def _purge(self, now: datetime) -> int:

@@ -8,7 +8,7 @@ from fastapi.concurrency import run_in_threadpool
 from fastapi.responses import StreamingResponse
 
 from api.access import Caller, Needs
-from api.job_access import job_row
+from api.arrays import plain_row
 from api.logs import LogQuery, read_lines, read_place
 from api.parameters import Cursor, JobPath, LastEventId, aware
 from api.sse import STREAM, Batch, Entry, streaming
@@ -93,7 +93,7 @@ def _query(
     follow: bool,
 ) -> LogQuery:
     with caller.reading() as session:
-        row = job_row(caller, session, job)
+        row = plain_row(caller, session, job)
     if rank is not None and rank >= row.ranks:
         there = f"ranks 0 to {row.ranks - 1}" if row.ranks > 1 else "one rank, 0"
         raise PerdureError("PD-2022", f"the job has {there}, and no rank {rank}", where="query.rank")

@@ -7,9 +7,9 @@ from fastapi import APIRouter, Depends, Query
 from fastapi.concurrency import run_in_threadpool
 
 from api.access import Caller, Needs
+from api.arrays import plain_row
 from api.body import JOB_BODY, JobBody
 from api.clusters import ask
-from api.job_access import job_row
 from api.negotiate import Accept, one
 from api.parameters import JobPath
 from api.prepare import Prepared, prepare, read_job
@@ -76,7 +76,7 @@ def _prepared(caller: Caller, body: JobBody, cluster: str | None) -> Prepared:
 
 def _find(caller: Caller, job: str) -> JobRow:
     with caller.reading() as session:
-        return job_row(caller, session, job)
+        return plain_row(caller, session, job)
 
 
 def _first_launch(caller: Caller, job: Prepared) -> AttemptLaunch:

@@ -9,13 +9,14 @@ from sqlalchemy.orm import Session
 
 from api.accept import accept, accepted, applied, compared, planned
 from api.access import Caller, Needs
+from api.arrays import array_row, is_array, job_views, whole_view
 from api.body import JOB_BODY, JobBody
 from api.idempotency import Once, Reply, once
 from api.job_access import check_etag, job_row, matches
 from api.negotiate import Accept, one
 from api.parameters import UNCHANGED, Cursor, DryRun, IfMatch, IfNoneMatch, JobPath, Limit, aware
 from api.prepare import prepare, read_job
-from api.views import etag, job_view, rendered
+from api.views import etag, rendered
 from api.why import explain
 from definitions.api_jobs import Applied, JobPage, JobView, Why
 from definitions.api_submit import Diff, Plan, Rendered, Validation
@@ -23,11 +24,13 @@ from definitions.errors import PerdureError
 from definitions.facts import Event
 from definitions.principal import Action, ResourceKind
 from definitions.states import Phase
+from policies.array_moves import with_its_array
 from policies.selectors import parse_selector
-from store import jobs
+from store import arrays, jobs
 from store.tables import JobRow
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
+DELETED_AT_ONCE = 1_000  # jobs of an array; the sweeper sees to the others
 FIRST_PAUSE, PAUSE_GROWS = 0.05, 1.3  # of a long poll, in seconds: short jobs are not kept waiting for a look
 
 Reader = Annotated[Caller, Depends(Needs(Action.READ, ResourceKind.JOB))]
@@ -53,7 +56,7 @@ def submit(caller: Creator, body: JobBody, request: Once, dry_run: DryRun = Fals
         return Reply.of(200, plan).send()
 
     def work(session: Session) -> Reply:
-        return accepted(caller, accept(caller, session, prepare(caller, session, parsed, body)))
+        return accepted(caller, session, accept(caller, session, prepare(caller, session, parsed, body)))
 
     return once(caller, request, work).send()
 
@@ -136,10 +139,17 @@ def list_(
     schedule: Annotated[str | None, Query(description="Only jobs of this schedule.", examples=["nightly"])] = None,
     name: Annotated[str | None, Query(description="Only jobs of this name.", examples=["digits"])] = None,
     cluster: Annotated[str | None, Query(description="Only jobs on this cluster.", examples=["north-1"])] = None,
+    array: Annotated[
+        str | None, Query(description="Only jobs of this array, by name or id.", examples=["sweep"])
+    ] = None,
+    children: Annotated[
+        bool, Query(description="Jobs of arrays too; they are left out unless they are named.")
+    ] = False,
     limit: Limit = None,
     cursor: Cursor = None,
 ) -> Any:
-    """Jobs, newest first."""
+    """Jobs, newest first. An array stands for its jobs."""
+    alone = not children and array is None and name is None
     wanted = jobs.JobFilter(
         phases=tuple(phase or ()),
         selector=parse_selector(selector or ""),
@@ -149,13 +159,16 @@ def list_(
         schedule=schedule,
         name=name,
         cluster=cluster,
+        without_parent=alone,
     )
     settings = caller.deps.settings
     with caller.reading() as session:
+        if array is not None:
+            wanted = wanted.model_copy(update={"parent": array_row(caller, session, array).id})
         page = jobs.page(
             session, caller.tenant, caller.project, wanted, limit=limit or settings.limits.default_page, after=cursor
         )
-    return JobPage(items=[job_view(row, settings, whole=False) for row in page.items], next=page.next)
+        return JobPage(items=job_views(session, page.items, settings), next=page.next)
 
 
 @router.get("/{job}", name="jobs.get", response_model=JobView, responses=UNCHANGED)
@@ -163,10 +176,27 @@ def get(caller: Reader, job: JobPath, if_none_match: IfNoneMatch = None, accept:
     """One job by id, or the newest one by name."""
     with caller.reading() as session:
         row = job_row(caller, session, job)
-    tag = {"ETag": etag(row)}
-    if if_none_match is not None and matches(etag(row), if_none_match):
-        return Response(status_code=304, headers=tag)
-    return one(job_view(row, caller.deps.settings), accept, tag)
+        tag = {"ETag": etag(row)}
+        if if_none_match is not None and matches(etag(row), if_none_match):
+            return Response(status_code=304, headers=tag)
+        return one(whole_view(session, row, caller.deps.settings), accept, tag)
+
+
+@router.get("/{job}/children", name="jobs.children", response_model=JobPage)
+def children(
+    caller: Lister,
+    job: JobPath,
+    phase: Annotated[list[Phase] | None, Query(description="Only these phases.", examples=[["Failed"]])] = None,
+    limit: Limit = None,
+    cursor: Cursor = None,
+) -> Any:
+    """The jobs of an array, by index."""
+    settings = caller.deps.settings
+    with caller.reading() as session:
+        row = array_row(caller, session, job)
+        most = limit or settings.limits.default_page
+        page = arrays.page(session, row.tenant, row.project, row.id, tuple(phase or ()), limit=most, after=cursor)
+        return JobPage(items=job_views(session, page.items, settings), next=page.next)
 
 
 @router.get("/{job}/why", name="jobs.why", response_model=Why)
@@ -193,12 +223,12 @@ async def wait(
         await deps.sleep(min(pause, left))
         pause = min(pause * PAUSE_GROWS, deps.settings.poll.total_seconds())
         row = await run_in_threadpool(_look, caller, row.id)  # by id: a name may come to mean a newer job
-    return one(job_view(row, deps.settings), "", {"ETag": etag(row)})
+    return one(await run_in_threadpool(_whole, caller, row), "", {"ETag": etag(row)})
 
 
 @router.delete("/{job}", name="jobs.delete", status_code=204)
 def delete(caller: Deleter, job: JobPath, if_match: IfMatch = None) -> None:
-    """Delete an ended job with its logs, checkpoints and artifacts."""
+    """Delete an ended job with its logs, checkpoints and artifacts; an array with its jobs, the last of many later."""
     now, actor = caller.deps.now(), caller.principal.name
 
     def work(session: Session) -> None:
@@ -207,8 +237,16 @@ def delete(caller: Deleter, job: JobPath, if_match: IfMatch = None) -> None:
         event = Event(key="deleted", at=now, actor=actor, kind="deleted", reason=f"deleted by {actor}")
         if not jobs.delete(session, row.tenant, row.project, row.id, now, event):
             raise PerdureError("PD-2016", f"job {row.name!r} is {row.phase}", data={"phase": row.phase})
+        if is_array(row):
+            gone = with_its_array(now, actor)
+            arrays.delete_some(session, row.tenant, row.project, row.id, now, gone, DELETED_AT_ONCE)
 
     caller.writing(work)
+
+
+def _whole(caller: Caller, row: JobRow) -> JobView:
+    with caller.reading() as session:
+        return whole_view(session, row, caller.deps.settings)
 
 
 def _look(caller: Caller, job: str) -> JobRow:

@@ -9,7 +9,7 @@ from sqlalchemy.orm import Session
 
 from api import sessions
 from api.access import Caller, caller_of
-from api.job_access import job_row
+from api.arrays import plain_row
 from api.ports import EngineAway
 from definitions.attempt import AttemptRef
 from definitions.errors import PerdureError
@@ -106,7 +106,7 @@ def _running(caller: Caller, reference: str, rank: int, wants: Exec | Forward) -
     if isinstance(wants, Forward) and not 1 <= wants.port <= 65535:
         raise PerdureError("PD-2022", f"{wants.port} is no port", where="port")
     with caller.reading() as session:
-        row = job_row(caller, session, reference)
+        row = plain_row(caller, session, reference)
     if row.phase is not Phase.RUNNING:
         raise PerdureError("PD-2151", f"job {row.name!r} is {row.phase}", data={"phase": row.phase})
     if rank >= row.ranks:

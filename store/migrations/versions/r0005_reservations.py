@@ -31,6 +31,8 @@ def _jobs() -> None:
     has_parent = sa.text("parent IS NOT NULL")
     columns = ["tenant", "project", "parent", "array_index"]
     op.create_index("ix_jobs_parent", "jobs", columns, sqlite_where=has_parent, postgresql_where=has_parent)
+    alone, newest = sa.text("parent IS NULL"), ["tenant", "project", "created_at", "id"]
+    op.create_index("ix_jobs_alone", "jobs", newest, sqlite_where=alone, postgresql_where=alone)
     op.create_table(
         "job_followers",
         _column("tenant", TEXT),
