@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from temporalio import activity
@@ -43,10 +43,18 @@ class Decided(Wire):
 class SchedulerActivities:
     """Served by one thread: what is kept of a pool between two decisions belongs to it."""
 
-    def __init__(self, pools: Pools, jobs: JobSignals, now: Callable[[], datetime] = utc_now) -> None:
+    def __init__(
+        self,
+        pools: Pools,
+        jobs: JobSignals,
+        now: Callable[[], datetime] = utc_now,
+        resize_every: timedelta | None = None,
+    ) -> None:
+        """`resize_every`: how often the scheduler may change an elastic job's size; None: its own measure."""
         self._pools = pools
         self._jobs = jobs
         self._now = now
+        self._resize_every = resize_every
         self._kept: dict[str, Pool] = {}
 
     @activity.defn
@@ -96,7 +104,7 @@ class SchedulerActivities:
             whole = self._pools.whole(turn.pool)  # after the changes: what comes in between is seen twice
         try:
             with _lasting():
-                return Pool(turn, whole, news, now)
+                return Pool(turn, whole, news, now, self._resize_every)
         except PerdureError as error:
             raise PortError(
                 f"the scheduler's documents cannot be used: {error.detail}", code=error.code.code

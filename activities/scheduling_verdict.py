@@ -98,7 +98,7 @@ def draft(
     leaving = (_told(pool, eviction, windows.leaves.get(eviction.victim), seconds) for eviction in decision.evictions)
     told = (*leaving, *(scheduling_sizes.grows(pool, growth) for growth in decision.growths))
     waits = tuple(teller.waits(pool, decision, seconds))
-    changed = [each.request for each in (*decision.starts, *decision.growths)]
+    changed = [*(start.request for start in decision.starts), *(growth.request for growth in decision.growths)]
     touched = pool.touched | {pool.rows[job].queue for job in changed}
     past = tuple(
         Past(queue, resource, amount)
@@ -216,7 +216,7 @@ def _document(
     head = sorted((said for said, _, _ in waits if said.position is not None), key=lambda said: said.position or 0)
     counts = {
         "nodes": len(pool.world.described),
-        "running": len(pool.world.running),
+        "running": len(pool.world.running) - len(pool.others),
         "waiting": len(pool.world.waiting),
         "promised": len(decision.promises),
     }

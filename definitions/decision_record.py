@@ -26,6 +26,14 @@ class GangTold(Wire):
     lost: int = 0
 
 
+class GangGrown(Wire):
+    """A gang that gets further places, and goes on with them when it has saved. `before`, `after`: places in all."""
+
+    job: str
+    before: int
+    after: int
+
+
 class GangRefused(Wire):
     """A gang that goes on waiting, and of which something new is said."""
 
@@ -38,12 +46,13 @@ class GangRefused(Wire):
 class DecisionRecord(Wire):
     """One decision. `refused`: those at the head of the order; `causes`: how many wait for which cause, of all.
 
-    `dropped`: jobs of `placed` and `told` for which nothing was written, since they had changed meanwhile.
+    `dropped`: jobs of `placed`, `told` and `grown` for which nothing was written, since they had changed meanwhile.
     `counts`: how many nodes it saw, and gangs that run, wait, and have a planned start.
     """
 
     placed: tuple[GangPlaced, ...] = ()
     told: tuple[GangTold, ...] = ()
+    grown: tuple[GangGrown, ...] = ()
     refused: tuple[GangRefused, ...] = ()
     dropped: tuple[str, ...] = ()
     causes: dict[str, int] = {}

@@ -48,8 +48,8 @@ class JobState(Wire):
     tenant: str
     project: str
     job: str
-    # The template of every attempt: ref, deadline and resume point are filled in per attempt. Its nodes are those of the
-    # current attempt.
+    # The template of every attempt: ref, deadline and resume point are filled in per attempt. Its nodes are those of
+    # the current attempt.
     launch: AttemptLaunch
     seed: str  # 32 hex digits made at submit; attempt tokens derive from it, so that a replay finds the same ones
     retry: RetryRules = RetryRules()

@@ -45,13 +45,18 @@ def write(session: Session, told: Sequence[Told], gangs: Gangs) -> None:
     run_each(session, statement, rows)
 
 
-def _row(said: Told, goes_on: GoesOn, held: Document) -> dict[str, Any]:
-    together = {**held["of"]}
+def together(said: Told, held: Document) -> Document:
+    """What a gang holds until it has gone: what it held, and what it goes on with."""
+    both = {**held["of"]}
     for resource, amount in claim(said, held).amounts.items():
-        together[resource] = together.get(resource, 0) + amount
+        both[resource] = both.get(resource, 0) + amount
+    return held | {"of": both}
+
+
+def _row(said: Told, goes_on: GoesOn, held: Document) -> dict[str, Any]:
     return {
         "of_job": said.job,
         "new_next_pods": [pod.model_dump(mode="json") for pod in goes_on.pods],
         "new_next_amounts": held | {"of": dict(goes_on.amounts)},
-        "new_amounts": held | {"of": together},
+        "new_amounts": together(said, held),
     }

@@ -65,7 +65,9 @@ class Parts:
             self.journal, runs, OperatorEnder(operator), ends, arrays, requests, SqlReservations(self.engine)
         )
         pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
-        scheduler = registry.scheduler(pools, TemporalJobs(client, asyncio.get_running_loop()))
+        scheduler = registry.scheduler(
+            pools, TemporalJobs(client, asyncio.get_running_loop()), self.settings.resize_every
+        )
         if not self.settings.local_jobs:
             return (control, scheduler)
         here = registry.local_cluster(self.runtime, self.journal)

@@ -88,9 +88,10 @@ def control(
     )
 
 
-def scheduler(pools: Pools, jobs: JobSignals) -> Queue:
+def scheduler(pools: Pools, jobs: JobSignals, resize_every: timedelta | None = None) -> Queue:
     """The queue of decisions for pools: one at a time, in a thread that keeps what it knows of them."""
-    return Queue(SCHEDULER, activities=(SchedulerActivities(pools, jobs).decide,), slots=1)
+    decisions = SchedulerActivities(pools, jobs, resize_every=resize_every)
+    return Queue(SCHEDULER, activities=(decisions.decide,), slots=1)
 
 
 def local_cluster(runtime: Runtime, journal: Journal) -> Queue:

@@ -144,6 +144,10 @@ class Settings(BaseSettings):
         timedelta(minutes=2),
         description="A running job asks its runtime after this time, then ever more rarely, in case a report was lost.",
     )
+    resize_every: Duration = Field(
+        timedelta(minutes=30),
+        description="How often the scheduler may make an elastic job larger, at most. Each time it saves and restarts.",
+    )
     sweep: Duration = Field(
         timedelta(minutes=1), description="How often jobs, artifacts and snapshots past their time are looked for."
     )

@@ -71,7 +71,10 @@ class Machine:
         self.made += 1
         more: dict[str, Any] = {"timeout": f"{amount}0m"} if which % 3 else {}
         queue, of = ("research", "production")[which % 2], ("urgent", None, None)[amount % 3]
-        self.rig.wait(f"job-{self.made}", 1 + which, queue=queue, of=of, priority=which, nodes=1 + amount % 4, **more)
+        nodes = 1 + amount % 4
+        if which % 2:
+            more["elastic"] = {"minNodes": 1, "maxNodes": nodes + which}
+        self.rig.wait(f"job-{self.made}", 1 + which, queue=queue, of=of, priority=which, nodes=nodes, **more)
 
     def _move(self, act: str, job: str, state: str) -> None:
         row = self.rig.seen(job)

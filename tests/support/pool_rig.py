@@ -21,7 +21,7 @@ from definitions.job import Job
 from definitions.job_document import document_of
 from definitions.states import Phase
 from policies.scheduling.asking import limit_of, shape_of
-from store import clusters, gangs, jobs, pools, queue_use, scheduling_documents
+from store import clusters, gangs, jobs, pools, queue_use, reserved, scheduling_documents
 from store.engine import reading, transaction
 from store.gangs import Ask
 from store.jobs import NewJob
@@ -94,12 +94,12 @@ class Rig:
         self.now += timedelta(seconds=seconds)
         return self.decide(pool)
 
-    def job(self, name: str, *, cluster: str = POOL, **spec: Any) -> JobRow:
+    def job(self, name: str, *, cluster: str = POOL, tenant: str = TENANT, **spec: Any) -> JobRow:
         """A job's row, of which nobody has asked anything yet."""
         self.made += 1
         data = kind("Job", name, command=["true"], **({} if cluster == POOL else {"cluster": cluster}), **spec)
         new = NewJob(
-            id=encode(self.made), tenant=TENANT, project=PROJECT, name=name, owner="ada", labels={}, type="training",
+            id=encode(self.made), tenant=tenant, project=PROJECT, name=name, owner="ada", labels={}, type="training",
             spec=data, spec_sha256="0" * 64, submission={}, seed="5" * 32, created_at=self.now, cluster=cluster,
         )  # fmt: skip
         return transaction(self.engine, lambda session: jobs.insert(session, new))
@@ -112,11 +112,12 @@ class Rig:
         queue: str = "research",
         priority: int = 0,
         of: str | None = None,
+        within: str | None = None,
         **spec: Any,
     ) -> str:
-        """A job that waits in a queue. `of`: its priority class."""
+        """A job that waits in a queue. `of`: its priority class; `within`: its reservation."""
         job = self.job(name, resources={"gpus": gpus, "cpus": 1, "gpuType": "H100"}, **spec)
-        self.move(job.id, Phase.QUEUED, queue=queue, priority=priority, priority_class=of)
+        self.move(job.id, Phase.QUEUED, queue=queue, priority=priority, priority_class=of, reservation=within)
         return job.id
 
     def move(self, job: str, phase: Phase, **asked: Any) -> None:
@@ -127,7 +128,11 @@ class Rig:
             begins = phase is Phase.STARTING
             row.phase, row.attempt = phase, row.attempt + begins
             row.ended_at = self.now if phase.is_final else None
-            gangs.follow(session, row, phase, row.attempt, self._ask(session, row, asked), self.now)
+            known = session.get(GangRow, job)
+            displaced = known is not None and known.state == "leaving"  # which costs no turn
+            since = known.asked_at if known is not None and displaced else self.now
+            if gangs.follow(session, row, phase, row.attempt, self._ask(session, row, asked), since, self.now):
+                reserved.end_uses(session, job, self.now)
 
         transaction(self.engine, work)
 
@@ -168,6 +173,7 @@ class Rig:
     def _ask(self, session: Session, row: JobRow, asked: Mapping[str, Any]) -> Ask:
         spec = Job.model_validate(row.spec).spec
         known = session.get(GangRow, row.id)
-        before = {name: getattr(known, name) for name in ("queue", "priority", "priority_class")} if known else {}
+        kept = ("queue", "priority", "priority_class", "reservation")
+        before = {name: getattr(known, name) for name in kept} if known else {}
         values: dict[str, Any] = {"queue": "research", "priority": 0, "priority_class": None, **before, **asked}
         return Ask(pool=row.cluster, limit_seconds=limit_of(spec), shape=shape_of(spec), **values)
