@@ -33,18 +33,18 @@ def register(app: typer.Typer) -> None:
     command(
         noun,
         "create",
-        f"{called} create nightly --queue research --nodes 4 --start 2027-03-05T22:00 --length 8h "
-        "--time-zone Europe/Berlin --repeat daily --on mon,tue,wed,thu,fri",
-        f"{called} create -f nightly.yaml --dry-run",
+        f"{called} create evening --queue research --nodes 4 --start 2030-03-04T18:00 --length 8h "
+        "--time-zone Europe/Berlin --repeat weekly --on mon,wed --yes",
+        f"{called} create -f evening.yaml --dry-run",
         shows="ReservationView",
     )(create)
     command(noun, "list", f"{called} list", shows="ReservationView")(list_)
-    command(noun, "show", f"{called} show nightly", shows="ReservationView")(show)
-    command(noun, "windows", f"{called} windows nightly --json number,phase", shows="WindowView")(windows)
-    command(noun, "extend", f"{called} extend nightly --by 2h", shows="WindowOutcome")(extend)
-    command(noun, "cancel", f"{called} cancel nightly --window 3", shows="WindowOutcome")(cancel)
-    command(noun, "delete", f"{called} delete nightly -y")(delete)
-    command(noun, "calendar", f"{called} calendar --from 2027-03-01 --days 14", shows="CalendarPage")(calendar)
+    command(noun, "show", f"{called} show evening", shows="ReservationView")(show)
+    command(noun, "windows", f"{called} windows evening --json number,phase", shows="WindowView")(windows)
+    command(noun, "extend", f"{called} extend evening --by 2h", shows="WindowOutcome")(extend)
+    command(noun, "cancel", f"{called} cancel evening --window 2 -y", shows="WindowOutcome")(cancel)
+    command(noun, "delete", f"{called} delete evening -y")(delete)
+    command(noun, "calendar", f"{called} calendar --from 2030-03-01 --days 14", shows="CalendarPage")(calendar)
 
 
 def list_(

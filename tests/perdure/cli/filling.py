@@ -17,6 +17,7 @@ from tests.api.world import (
     template_document,
 )
 from tests.perdure.live import Live
+from tests.support.reserved_windows import book
 
 # None names another, so that each can be deleted.
 OF_SCHEDULER = (
@@ -25,6 +26,17 @@ OF_SCHEDULER = (
     scheduling_document("PriorityClass", "urgent", value=1000),
     scheduling_document("Topology", "hall-2", levels=[{"name": "rack", "nodeLabel": "example.org/rack"}]),
     scheduling_document("NodePool", "training", nodeSelector={"pool": "training"}),
+)
+EVENING = scheduling_document(
+    "Reservation",
+    "evening",
+    queue="research",
+    capacity={"nodes": 4},
+    start="2030-03-04T18:00",
+    length="8h",
+    timeZone="Europe/Berlin",
+    repeat={"frequency": "weekly", "days": ["mon", "wed"]},
+    extension={"most": "2h"},
 )
 
 
@@ -58,6 +70,15 @@ def add_scheduling(live: Live) -> None:
     """One document of each kind of the scheduler. Jobs that are submitted from now on must name the queue."""
     with live.client() as client:
         client.scheduling_documents.apply(OF_SCHEDULER)
+
+
+def add_reservation(live: Live, *, stored: bool = True) -> None:
+    """What a reservation `evening` needs; and itself, with three windows that are booked."""
+    add_scheduling(live)
+    if stored:
+        with live.client() as client:
+            client.reservations.create(EVENING)
+        book(live.world.engine, "evening", 3, datetime.now(UTC))
 
 
 def add_cluster(live: Live) -> str:

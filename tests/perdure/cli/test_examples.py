@@ -19,7 +19,7 @@ from definitions.states import Phase
 from perdure.cli.main import app
 from store.verdicts import Told, Verdict
 from tests.api.world import cluster_document, schedule_document, template_document
-from tests.perdure.cli.filling import add_cluster, add_scheduling, fill
+from tests.perdure.cli.filling import EVENING, add_cluster, add_reservation, add_scheduling, fill
 from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 from tests.support.waiting_world import decide
@@ -90,6 +90,7 @@ def world(tmp_path: Path) -> Iterator[tuple[Live, Path]]:
     (folder / "training.yaml").write_text(KUBERNETES_YAML)
     (folder / "finetune.yaml").write_text(yaml.safe_dump(template_document()))
     (folder / "nightly.yaml").write_text(yaml.safe_dump(schedule_document()))
+    (folder / "evening.yaml").write_text(yaml.safe_dump(EVENING))
     (folder / "north.yaml").write_text(yaml.safe_dump(cluster_document("north-1")))
     with live_api(tmp_path) as live:
         yield live, folder
@@ -105,7 +106,9 @@ def prepare(live: Live, example: str) -> None:
     _, noun, verb, *_ = [*example.split(), ""]
     phase = PHASES.get(verb, Phase.SUCCEEDED) if noun == "jobs" else Phase.SUCCEEDED
     live.world.change(job, phase=phase, failure=None)
-    if noun in SCHEDULING or "--queue" in example:
+    if noun == "reservations":
+        add_reservation(live, stored=verb != "create")
+    elif noun in SCHEDULING or "--queue" in example:
         add_scheduling(live)
     if noun == "decisions":
         decide(live.world.engine, Verdict(digest="d1", told=(Told("gone", 1, 1, None, "it ended"),)), datetime.now(UTC))
