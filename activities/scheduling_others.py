@@ -35,6 +35,10 @@ class Others:
         self._known: dict[str, tuple[Taken, tuple[int, ...]]] = {}  # with the devices that were taken for it
         self._unsettled: set[str] = set()
 
+    def __len__(self) -> int:
+        """How many nodes they are on; the world counts those of one node as one that runs."""
+        return len(self._known)
+
     def bring(self, there: Mapping[str, Taken]) -> None:
         """From now on this is what others take, by node."""
         self._unsettled |= {node for node in there if self._there.get(node) != there[node]}

@@ -8,10 +8,14 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.orm import Session
 
+from activities.adapters.pools import SqlPools
+from activities.scheduling_facts import Turn
+from activities.scheduling_round import Pool
 from definitions.cluster import NodeTaint, NodeView, TakenByOthers
 from definitions.states import Phase
 from store.engine import transaction
 from store.tables_jobs import AttemptRow, CheckpointRow, JobRow
+from tests.activities.test_scheduling_world import picture
 from tests.support.database import migrated
 from tests.support.pool_rig import FLAVOR, GPU, START, Rig, kind
 
@@ -289,3 +293,21 @@ def test_pods_of_others_on_a_node_that_nothing_of_ours_tolerates_do_no_harm(rig:
     job = rig.wait("digits", cluster=NORTH)
     assert rig.decide(NORTH).placed == 1
     assert placed_on(rig, job) == ["n1"]
+
+
+def test_a_kept_pool_has_others_on_the_same_gpus_as_one_that_is_built_anew(rig: Rig) -> None:
+    rig.nodes(NORTH, node("n1", others=others(gpus=1)), node("n2"))
+    rig.decide(NORTH)
+    first, second = rig.wait("first", 3, cluster=NORTH), rig.wait("second", 2, cluster=NORTH)
+    rig.after(5, NORTH)
+    for job in (first, second):
+        rig.runs(job)
+    rig.nodes(NORTH, node("n1", others=others(gpus=2), seen_at=START + timedelta(seconds=1)))
+    rig.after(5, NORTH)
+    rig.move(first, Phase.SUCCEEDED)
+    rig.after(5, NORTH)
+    kept = rig.activities._kept[NORTH].world
+    pools = SqlPools(rig.engine, None, lambda: rig.now)
+    anew = Pool(Turn(NORTH, 0, 0), pools.whole(NORTH), pools.news(NORTH, None, watched=True), rig.now).world
+    assert picture(kept, rig.now) == picture(anew, rig.now)
+    assert (len(kept.others), kept.world.running["others/n1"].pods[0].devices) == (1, (0, 1))
