@@ -156,6 +156,24 @@ def queued(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     assert stack.ask("DELETE", "/queues/line").status_code < 300
 
 
+def followed(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """Two jobs wait for a third, which fails after the first safety poll: one begins then, once, and the other never.
+
+    The worker also dies between the end of the third and the word of it.
+    """
+    first = submit(stack, auditor, name, options=("--seconds", "3", "--exit", "3"))
+    command = auditor.command(f"{name}-then", "--seconds", "0.5")
+    then = stack.submit({**QUICK, "command": command, "after": [{"job": first, "outcome": "failed"}]})
+    never = stack.submit({**QUICK, "command": ["false"], "after": [{"job": first}]})
+    assert stack.until(first, seconds=120)["failure"] == "user-error"
+    over = stack.until(then, seconds=120)
+    assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
+    assert auditor.finished(f"{name}-then", ranks=1)
+    assert auditor.doubles(f"{name}-then") == []
+    refused = stack.until(never, seconds=120)
+    assert (refused["phase"], refused["failure"], refused["attempt"]) == ("Failed", "dependency", 0), refused["reason"]
+
+
 SCENES: dict[str, Scene] = {
     "dial-back": visited,
     "open-session": visited,
@@ -166,7 +184,10 @@ SCENES: dict[str, Scene] = {
     "record-running": plain,
     "record-collecting": plain,
     "collect": plain,
-    "record-collected": plain,
+    "record-collected": followed,
+    "tell-end": followed,
+    "acknowledge-end": followed,
+    "look": followed,
     "heartbeat": kept,
     "prune": pruned,
     "record-pruned": pruned,

@@ -184,4 +184,18 @@ CATALOG = (
         'term.get("matchFields", [])',
         "tests/activities/kubernetes/test_objects.py",
     ),
+    Fault(
+        "whoever-begins-to-follow-overlooks-an-end-that-is-being-written",
+        "store/followers.py",
+        "select(JobRow).where(*mine).with_for_update().execution_options",
+        "select(JobRow).where(*mine).execution_options",
+        "tests/store/test_followers.py::test_who_comes_while_the_end_is_being_written_waits_for_it_and_sees_it",
+    ),
+    Fault(
+        "word-for-a-job-that-has-not-begun-is-lost",
+        "workers/end_teller.py",
+        "[word for word in words if word.begun or word.over]",
+        "list(words)",
+        "tests/workers/test_end_teller.py::test_word_for_a_job_that_has_not_begun_stays_until_it_has",
+    ),
 )

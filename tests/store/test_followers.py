@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from sqlalchemy import Engine
+from sqlalchemy import Engine, text
 from sqlalchemy.exc import NoResultFound
 
 from activities.adapters.job_ends import SqlJobEnds
@@ -20,6 +20,7 @@ from store.engine import reading, session, transaction
 from store.intake import Origin, accept
 from store.tables_jobs import JobRow
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
+from tests.support.polling import eventually
 
 
 def follow(engine: Engine, job: str, follower: str, where: tuple[str, str] = HERE) -> JobEnded | None:
@@ -172,6 +173,27 @@ def test_of_many_jobs_accepted_while_the_other_ends_each_is_told_or_was_told_so_
     assert len(made) == 30
     assert by_message | at_once == {accepted.id for accepted in made.values()}
     assert by_message & at_once == set()
+
+
+def test_who_comes_while_the_end_is_being_written_waits_for_it_and_sees_it(postgres_engine: Engine) -> None:
+    engine = postgres_engine
+    row = add_job(engine, "prepare")
+    seen: list[JobEnded | None] = []
+    late = threading.Thread(target=lambda: seen.append(follow(engine, row.id, "a" * 26)))
+    with session(engine) as active:
+        held = active.get_one(JobRow, row.id, with_for_update=True)
+        held.phase, held.ended_at = Phase.SUCCEEDED, NOW
+        assert followers.tell(active, held) == 0
+        late.start()
+        eventually(lambda: _blocked(engine))
+    late.join()
+    assert [word.phase for word in seen if word is not None] == [Phase.SUCCEEDED]
+
+
+def _blocked(engine: Engine) -> int:
+    with reading(engine) as active:
+        waiting = text("select count(*) from pg_stat_activity where wait_event_type = 'Lock'")
+        return active.scalar(waiting) or 0
 
 
 def test_two_that_wait_for_the_same_jobs_in_another_order_never_wait_for_each_other(engine: Engine) -> None:
