@@ -13,7 +13,7 @@ from sqlalchemy.orm import Session
 from activities.ports import PortError
 from activities.reservations import Look, ReservationKey, WindowWork
 from definitions.reservation_calls import WindowAnswer, WindowAsked, WindowVerb
-from policies.scheduling.bookings import Booking, Denied, Phase, cancel, extend, phase_of
+from policies.scheduling.bookings import Booking, Denied, Phase, began_before_its_end, cancel, extend, phase_of
 from policies.scheduling.calendar import Entry, Outlook, look
 from policies.scheduling.terms import booking_of, terms_of, time_of
 from store import reservations, reserved
@@ -80,7 +80,7 @@ def _entry(session: Session, row: BookingRow, holders: Sequence[Holder], now: da
     booking = booking_of(row.terms, row.cancelled_at, row.vacated_at)
     if row.phase == Phase.ENDED:
         return Entry(row.number, booking, row.terms)
-    inside = [one for one in holders if one.since < row.ends_at]
+    inside = [one for one in holders if began_before_its_end(booking, _seconds(one.since))]
     ends = tuple(None if one.until is None else _seconds(one.until) for one in inside)
     others = _others(session, row, now) if booking.extends_itself else ()
     return Entry(row.number, booking, row.terms, ends, not inside, others)

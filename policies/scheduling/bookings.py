@@ -137,6 +137,12 @@ def lets_start(booking: Booking, now: int, length: int | None) -> bool:
     return now < booking.begins and booking.lead_mode is LeadMode.BACKFILL and ends_before
 
 
+def began_before_its_end(booking: Booking, since: int) -> bool:
+    """Whether a job of the reservation that holds its places since then has to go with this window. One that begins in
+    the second in which a window is cancelled does, and one that begins as the next window follows does not."""
+    return since < booking.ends or (booking.cancelled is not None and since == booking.ends)
+
+
 def may_use(spec: ReservationSpec, path: Sequence[str], *, named: bool) -> bool:
     """Whether a job may run in it. `path`: its queue and all above; `named`: it asked for this reservation."""
     return (named or spec.users.without_naming) and bool({spec.queue, *spec.users.queues} & set(path))

@@ -62,7 +62,7 @@ def look(
     seen = _Look(spec, ReservationSpec.model_validate(spec), list(entries), now)
     coming: list[Window] = []
     if removed is None:
-        coming = list(_coming(seen.read, now, zones))
+        coming = list(_coming(seen, zones))
         _book(seen, coming)
         _drop_what_was_changed_away(seen, coming)
     else:
@@ -73,13 +73,19 @@ def look(
     return Outlook(tuple(seen.entries), tuple(seen.new), None if over else _wake(every, coming, now), over)
 
 
-def _coming(spec: ReservationSpec, now: int, zones: Zones) -> Iterator[Window]:
-    """Windows that are not over and begin soon, or else the next one."""
-    later = (each for each in occurrences(spec, zones) if isinstance(each, Window) and each.ends > now)
+def _coming(look: _Look, zones: Zones) -> Iterator[Window]:
+    """Windows that are not over and begin soon, or else the next one. What this document has given up stays so."""
+    found = (each for each in occurrences(look.read, zones) if isinstance(each, Window) and each.ends > look.now)
+    given_up = {
+        each.booking.window.wall
+        for each in look.entries
+        if each.booking.cancelled is not None and _same(each.terms["spec"], look.spec)
+    }
+    later = (each for each in found if each.wall not in given_up)
     first = next(later, None)
     if first is not None:
         yield first
-        yield from takewhile(lambda each: each.begins <= now + AHEAD, later)
+        yield from takewhile(lambda each: each.begins <= look.now + AHEAD, later)
 
 
 def _book(look: _Look, coming: Sequence[Window]) -> None:
@@ -96,10 +102,9 @@ def _book(look: _Look, coming: Sequence[Window]) -> None:
 
 
 def _index_of(look: _Look, window: Window) -> int | None:
-    """The booking of a local start. What was given up is booked again only under another document."""
+    """The booking of a local start."""
     for at, each in enumerate(look.entries):
-        kept = each.booking.cancelled is None or _same(each.terms["spec"], look.spec)
-        if each.booking.window.wall == window.wall and kept:
+        if each.booking.window.wall == window.wall and each.booking.cancelled is None:
             return at
     return None
 

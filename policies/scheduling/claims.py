@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from definitions.reservation import AtEnd, LeadMode
 from policies.scheduling.asks import Claim
-from policies.scheduling.bookings import Booking, Phase, may_use, phase_of
+from policies.scheduling.bookings import Booking, Phase, began_before_its_end, may_use, phase_of
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.model import Node, Request, Running
 
@@ -200,7 +200,7 @@ def _leave(held: Held, gang: Running, may: Callable[[Held, Request], bool], now:
     phase = phase_of(booking, now)
     if phase is Phase.ACTIVE and inside and not may(held, request):
         return Leave(request.id, f"the reservation {held.name} has begun on its nodes", now + booking.grace)
-    of_it = request.reservation == held.name and gang.since < booking.ends
+    of_it = request.reservation == held.name and began_before_its_end(booking, gang.since)
     if phase is Phase.DRAINING and of_it:  # wherever it is: a node that was lost may have been replaced meanwhile
         for_good = booking.at_end is AtEnd.CANCEL
         return Leave(request.id, f"the reservation {held.name} is over", booking.ends + booking.grace, for_good)

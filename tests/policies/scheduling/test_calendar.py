@@ -80,7 +80,11 @@ def test_what_was_given_up_stays_so_under_the_same_document_in_other_words() -> 
     (entry,) = look(spec(), (), BEFORE).new
     gone = replace(entry, booking=replace(entry.booking, cancelled=BEFORE))
     found = look(spec(description="Still the same."), [gone], BEFORE + 1)
-    assert (found.entries, found.new, found.over) == ((gone,), (), False)
+    assert (found.entries, found.new, found.over) == ((gone,), (), True)
+    weekly = look(spec(repeat={"frequency": "weekly", "interval": 20}), (), BEFORE).new
+    without = [replace(weekly[0], booking=replace(weekly[0].booking, cancelled=BEFORE))]
+    (next_one,) = look(spec(repeat={"frequency": "weekly", "interval": 20}), without, BEFORE).new
+    assert (next_one.number, next_one.booking.begins - BEGINS) == (2, 140 * DAY - HOUR)
 
 
 def test_a_window_that_runs_is_not_booked_beside_itself_when_its_start_is_moved() -> None:
