@@ -4,7 +4,6 @@ import asyncio
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from threading import Thread
 from typing import Any
 
 from bench.cluster_rig import RUN_FOR
@@ -32,10 +31,15 @@ def restart(field: Field, running: int) -> dict[str, Any]:
     _let_end(field, ending)
     time.sleep(AWAY)  # so that their ends are older than the start
     started = time.time()
-    starting = Thread(target=rig.stack.up, name="up")
-    starting.start()
-    eventually(lambda: field.count(waiting, "Queued") <= running - len(ending), WITHIN, "others have their places")
-    starting.join()
+    with ThreadPoolExecutor(1) as hand:
+        starting = hand.submit(rig.stack.up)
+
+        def others_have_places() -> bool:
+            if starting.done():
+                starting.result()  # raises what kept it from starting
+            return field.count(waiting, "Queued") <= running - len(ending)
+
+        eventually(others_have_places, WITHIN, "others have their places")
     made = [each for each in asyncio.run(rounds(rig.stack)) if each.done > started]
     return {
         "running": running,
@@ -53,7 +57,6 @@ def _kill(field: Field) -> None:
     mine = field.rig.stack.everything()
     for process in mine:
         process.kill()
-    field.rig.worker.kill()
     eventually(lambda: not any(process.alive() for process in mine), 30, "nothing of it lives")
 
 

@@ -30,7 +30,7 @@ def throughput(field: Field, gangs: int, seconds: float) -> dict[str, Any]:
         bare.append(bare_round(rig, "second", gangs - half, PODS, seconds))
         bare_pods = wholeness(seen.sightings(), [name for each in bare for name in each.jobs], PODS)
     say("reading histories")
-    made = asyncio.run(rounds(rig.stack))
+    made = [each for each in asyncio.run(rounds(rig.stack)) if 0 <= each.begun - own.began <= own.seconds]
     ours, plain = summary(field, (own,), seconds), summary(field, bare, seconds)
     return {
         "gangs": gangs,
