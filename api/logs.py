@@ -116,7 +116,7 @@ def _read_attempt(
     """Lines of one attempt, where reading goes on, and whether that was all there is for now."""
     row = query.job
     ref = AttemptRef(tenant=row.tenant, project=row.project, job=row.id, number=attempt.number, token=attempt.token)
-    ranks = range(row.ranks) if query.rank is None else (query.rank,)
+    ranks = range(_ranks(row, attempt)) if query.rank is None else (query.rank,)
     read = reader.read(ref, [_wanted(query, place, rank) for rank in ranks], limit=limit, since=query.since)
     batches: dict[int, Sequence[Line]] = {}
     for rank in ranks:
@@ -132,6 +132,11 @@ def _read_attempt(
         if (rank, line.cursor) in read.ends:
             break
     return found, place, not read.ends and all(len(lines) < limit for lines in batches.values())
+
+
+def _ranks(row: JobRow, attempt: AttemptRow) -> int:
+    """Of that attempt: an elastic job's may have had more of them than it has now."""
+    return row.ranks if attempt.number == row.attempt or not attempt.ranks else len(attempt.ranks)
 
 
 def _wanted(query: LogQuery, place: Place, rank: int) -> RankPlace:

@@ -24,6 +24,7 @@ async def operate(
     if_match: str | None,
     extend_by: timedelta | None = None,
     priority: int | None = None,
+    nodes: int | None = None,
 ) -> Reply:
     """Ask a job for something. The same key asks the same thing once, whatever is lost on the way."""
 
@@ -37,6 +38,7 @@ async def operate(
             at=caller.deps.now(),
             extend_by=extend_by,
             priority=priority,
+            nodes=nodes,
         )
         return await _ask(caller, row, asked)
 

@@ -55,6 +55,7 @@ def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True, array: A
         exit_code=row.exit_code,
         cluster=row.cluster,
         nodes=row.nodes,
+        asked_nodes=row.asked_nodes,
         ranks=row.ranks,
         gpus=row.gpus,
         step=progress.step if progress else None,

@@ -64,7 +64,8 @@ class JobView(View):
     attempts: Annotated[int, doc("How many attempts there have been.", 1)] = 0
     exit_code: Annotated[int | None, doc("Exit code of the first failing rank, or 0; null when not known.", 0)] = None
     cluster: Annotated[str, doc("Where it runs; `local` is the control plane's own machine.", "local")] = LOCAL_CLUSTER
-    nodes: Annotated[int, doc("Nodes.", 2)]
+    nodes: Annotated[int, doc("Nodes; of an elastic job, those of its current or last attempt.", 2)]
+    asked_nodes: Annotated[int | None, doc("Of an elastic job: nodes asked for by now.", None)] = None
     ranks: Annotated[int, doc("Processes started together.", 2)]
     gpus: Annotated[int, doc("GPUs in all.", 0)] = 0
     step: Annotated[int | None, doc("Last step reported.", 120)] = None

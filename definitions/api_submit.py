@@ -104,6 +104,13 @@ class ReprioritiseJob(Body):
     reason: Reason = ""
 
 
+class ResizeJob(Body):
+    """Another number of nodes for an elastic job."""
+
+    nodes: Annotated[int, doc("Within the bounds of its spec.elastic.", 4, ge=1, le=1024)]
+    reason: Reason = ""
+
+
 class RetryPlan(View):
     """How failures will be met."""
 

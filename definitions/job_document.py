@@ -23,6 +23,13 @@ def ranks_of(spec: JobSpec) -> int:
     return spec.nodes * spec.processes_per_node
 
 
+def most_ranks(document: dict[str, Any], ranks: int) -> int:
+    """The most processes that an attempt of a stored job may have, which has so many now: more where it is elastic."""
+    spec = document["spec"]
+    elastic = spec.get("elastic")
+    return ranks if elastic is None else elastic["maxNodes"] * spec.get("processesPerNode", 1)
+
+
 def gpus_of(spec: JobSpec) -> int:
     return spec.nodes * spec.resources.gpus
 

@@ -81,6 +81,7 @@ def new_job(job: Job, submission: JobSubmission, origin: Origin, now: datetime) 
         nodes=spec.nodes,
         ranks=ranks_of(spec),
         gpus=gpus_of(spec),
+        asked_nodes=spec.nodes if spec.elastic else None,
         cluster=spec.cluster or LOCAL_CLUSTER,
         snapshot=spec.workdir.snapshot,
         created_at=now,

@@ -41,6 +41,7 @@ class NewJob(Wire):
     nodes: int = 1
     ranks: int = 1
     gpus: int = 0
+    asked_nodes: int | None = None
     cluster: str = LOCAL_CLUSTER
     template: str | None = None
     template_version: int | None = None

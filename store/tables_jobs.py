@@ -88,6 +88,7 @@ class JobRow(Tenanted, Base):
     cluster: Mapped[str] = mapped_column(server_default=LOCAL_CLUSTER)
     parent: Mapped[str | None]  # the array that it is one of
     array_index: Mapped[int | None]
+    asked_nodes: Mapped[int | None]  # of an elastic job, whose `nodes`, `ranks` and `gpus` are its last attempt's
 
 
 class AttemptRow(Tenanted, Base):

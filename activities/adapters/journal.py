@@ -83,7 +83,7 @@ def _apply(session: Session, job: JobRow, state: JobState) -> bool:
     the generation alone."""
     if state.event_count < job.event_count or (job.phase.is_final and not state.phase.is_final):
         return False
-    for name, value in _columns(state).items():
+    for name, value in (_columns(state) | _size(job, state)).items():
         setattr(job, name, value)
     if state.phase.is_final:
         job.live_name = None
@@ -109,6 +109,14 @@ def _ask(session: Session, job: JobRow, state: JobState, now: datetime) -> None:
     gave_back = gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at, now)
     if gave_back:
         reserved.end_uses(session, job.id, now)
+
+
+def _size(job: JobRow, state: JobState) -> dict[str, int]:
+    """Of an elastic job: as large as it is, and as large as it is wanted."""
+    if state.sizes is None:
+        return {}
+    nodes, gpus = state.launch.nodes, job.gpus // job.nodes
+    return {"nodes": nodes, "ranks": state.launch.ranks, "gpus": gpus * nodes, "asked_nodes": state.sizes.asked}
 
 
 def _columns(state: JobState) -> dict[str, Any]:

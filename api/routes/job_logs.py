@@ -14,6 +14,7 @@ from api.parameters import Cursor, JobPath, LastEventId, aware
 from api.sse import STREAM, Batch, Entry, streaming
 from definitions.api_history import LogPage
 from definitions.errors import PerdureError
+from definitions.job_document import most_ranks
 from definitions.principal import Action, ResourceKind
 
 router = APIRouter(prefix="/v1/jobs", tags=["jobs"])
@@ -94,8 +95,9 @@ def _query(
 ) -> LogQuery:
     with caller.reading() as session:
         row = plain_row(caller, session, job)
-    if rank is not None and rank >= row.ranks:
-        there = f"ranks 0 to {row.ranks - 1}" if row.ranks > 1 else "one rank, 0"
+    ranks = most_ranks(row.spec, row.ranks)
+    if rank is not None and rank >= ranks:
+        there = f"ranks 0 to {ranks - 1}" if ranks > 1 else "one rank, 0"
         raise PerdureError("PD-2022", f"the job has {there}, and no rank {rank}", where="query.rank")
     if attempt is not None and attempt > row.attempt and (not follow or row.phase.is_final):
         had = f"{row.attempt} attempt{'' if row.attempt == 1 else 's'}" if row.attempt else "no attempt yet"

@@ -1,4 +1,4 @@
-"""Requests to a job: cancel, suspend, resume, extend, reprioritise, checkpoint now; and cloning it."""
+"""Requests to a job: cancel, suspend, resume, extend, reprioritise, resize, checkpoint now; and cloning it."""
 
 from typing import Annotated, Any
 
@@ -12,7 +12,7 @@ from api.job_access import job_row
 from api.operate import operate
 from api.parameters import IfMatch, JobPath
 from definitions.api_jobs import JobView, Operation
-from definitions.api_submit import CloneJob, ExtendJob, Operate, ReprioritiseJob
+from definitions.api_submit import CloneJob, ExtendJob, Operate, ReprioritiseJob, ResizeJob
 from definitions.errors import PerdureError
 from definitions.facts import Verb
 from definitions.principal import Action, ResourceKind
@@ -84,6 +84,13 @@ async def reprioritise(
     reply = await operate(
         caller, request, job, Verb.REPRIORITISE, reason=body.reason, if_match=if_match, priority=body.priority
     )
+    return reply.send()
+
+
+@router.post("/{job}:resize", name="jobs.resize", response_model=Operation, responses=HANDED_OVER)
+async def resize(caller: Operator, job: JobPath, request: Once, body: ResizeJob, if_match: IfMatch = None) -> Any:
+    """Let an elastic job run on so many nodes: one that runs saves, stops, and goes on from its step at that size."""
+    reply = await operate(caller, request, job, Verb.RESIZE, reason=body.reason, if_match=if_match, nodes=body.nodes)
     return reply.send()
 
 

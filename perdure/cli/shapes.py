@@ -79,7 +79,8 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
 
 def _size(job: Any) -> str:
     place = "" if job.cluster in (None, "local") else f" of cluster {job.cluster}"
-    ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}{place}"
+    asked = "" if job.asked_nodes in (None, job.nodes) else f" ({job.asked_nodes} asked for)"
+    ranks = f"{count(job.ranks, 'process', 'processes')} on {count(job.nodes, 'node', 'nodes')}{asked}{place}"
     return f"{ranks}, {count(job.gpus, 'GPU', 'GPUs')}{', as a service' if job.mode == 'service' else ''}"
 
 

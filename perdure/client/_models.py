@@ -46,6 +46,27 @@ class Array(Model):
     """How many are under way at once, from waiting in a queue to having ended; left out, 1000."""
 
 
+class ArrayView(Model):
+    """What an array is made of, and where its jobs are."""
+
+    first: int
+    """First index."""
+    last: int
+    """Last index that was asked for."""
+    step: int
+    """Distance between two indexes."""
+    limit: int
+    """How many of its jobs are under way at once."""
+    count: int
+    """How many jobs it comes to."""
+    jobs: dict[str, int] = {}
+    """How many of those that were made are in each phase."""
+    left: int
+    """How many were not made yet."""
+    failed: list[int] = []
+    """The lowest indexes that failed, 20 at most; empty in lists."""
+
+
 class ArtifactView(Model):
     """A file that a job left to be kept."""
 
@@ -1103,6 +1124,18 @@ class ReprioritiseJob(Model):
     )
     priority: int
     """0 to 100; more goes first."""
+    reason: str = ""
+    """Why, in your words; kept in the job's events."""
+
+
+class ResizeJob(Model):
+    """Another number of nodes for an elastic job."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+    )
+    nodes: int
+    """Within the bounds of its spec.elastic."""
     reason: str = ""
     """Why, in your words; kept in the job's events."""
 
@@ -2169,7 +2202,9 @@ class JobView(Model):
     cluster: str = "local"
     """Where it runs; `local` is the control plane's own machine."""
     nodes: int
-    """Nodes."""
+    """Nodes; of an elastic job, those of its current or last attempt."""
+    asked_nodes: Annotated[int | None, Field(alias="askedNodes")] = None
+    """Of an elastic job: nodes asked for by now."""
     ranks: int
     """Processes started together."""
     gpus: int = 0
@@ -2200,6 +2235,12 @@ class JobView(Model):
     """Schedule that submitted it."""
     cloned_from: Annotated[str | None, Field(alias="clonedFrom")] = None
     """Job it was cloned from."""
+    array: ArrayView | None = None
+    """Of an array: what it is made of; null for other jobs."""
+    parent: str | None = None
+    """Array that it is one of, by id."""
+    array_index: Annotated[int | None, Field(alias="arrayIndex")] = None
+    """Its index there."""
     after: Annotated[list[AwaitedView], Field(validate_default=True)] = []
     """Jobs that it waits for; empty in lists."""
     generation: int
@@ -2306,6 +2347,8 @@ class Plan(Model):
     """Its class there."""
     after: Annotated[list[AwaitedView], Field(validate_default=True)] = []
     """Jobs that it would wait for."""
+    array: ArrayView | None = None
+    """Of an array: how many such jobs it comes to."""
     nodes: int
     """Nodes asked for."""
     ranks: int

@@ -42,6 +42,7 @@ BODIES: dict[str, Any] = {
     "jobs.import": {"text": "{apiVersion: batch/v1, kind: Job, metadata: {name: a}, spec: {template: {}}}"},
     "jobs.extend": {"by": "30m"},
     "jobs.reprioritise": {"priority": 50},
+    "jobs.resize": {"nodes": 2},
     "templates.create": {"document": template_document()},
     "secrets.create": {"name": "fresh", "value": "s3cr3t-value"},
     "secrets.rotate": {"value": "n3w-value"},

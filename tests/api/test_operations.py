@@ -16,7 +16,11 @@ from tests.api.world import World
 async def test_a_request_reaches_the_job_with_actor_reason_and_time(sqlite_world: World, verb: Verb) -> None:
     world = sqlite_world
     job = await world.submit()
-    details: dict[Verb, dict[str, Any]] = {Verb.EXTEND: {"by": "1h30m"}, Verb.REPRIORITISE: {"priority": 50}}
+    details: dict[Verb, dict[str, Any]] = {
+        Verb.EXTEND: {"by": "1h30m"},
+        Verb.REPRIORITISE: {"priority": 50},
+        Verb.RESIZE: {"nodes": 2},
+    }
     body = {"reason": "making room"} | details.get(verb, {})
     answer = await world.post(f"/v1/jobs/digits:{verb}", body, status=200)
     [(tenant, asked_job, request)] = world.operator.asked
@@ -24,6 +28,7 @@ async def test_a_request_reaches_the_job_with_actor_reason_and_time(sqlite_world
     assert (request.actor, request.reason, request.at) == ("admin-of-acme", "making room", world.clock.now())
     assert request.extend_by == (timedelta(minutes=90) if verb is Verb.EXTEND else None)
     assert request.priority == (50 if verb is Verb.REPRIORITISE else None)
+    assert request.nodes == (2 if verb is Verb.RESIZE else None)
     assert (answer["job"], answer["verb"], answer["requestId"]) == (job["id"], verb, request.request_id)
 
 

@@ -91,6 +91,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "jobs.checkpoint": ("jobs.checkpoint", "jobs checkpoint"),
     "jobs.extend": ("jobs.extend", "jobs extend"),
     "jobs.reprioritise": ("jobs.reprioritise", "jobs reprioritise"),
+    "jobs.resize": ("jobs.resize", "jobs resize"),
     "jobs.clone": ("jobs.clone", "jobs clone"),
     "jobs.attempts": ("jobs.attempts", "jobs attempts"),
     "jobs.events": ("jobs.events", "jobs events"),

@@ -1,4 +1,4 @@
-"""Requests to a job: cancel, suspend, resume, extend, reprioritise, checkpoint now."""
+"""Requests to a job: cancel, suspend, resume, extend, reprioritise, resize, checkpoint now."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ def register(app: typer.Typer) -> None:
     command(app, "resume", "perdure jobs resume digits", shows="Operation")(resume)
     command(app, "extend", "perdure jobs extend digits --by 30m", shows="Operation")(extend)
     command(app, "reprioritise", "perdure jobs reprioritise digits --priority 50", shows="Operation")(reprioritise)
+    command(app, "resize", "perdure jobs resize digits --nodes 4", shows="Operation")(resize)
     command(app, "checkpoint", "perdure jobs checkpoint digits", shows="Operation")(checkpoint)
 
 
@@ -84,6 +85,18 @@ def reprioritise(
 ) -> None:
     """Let a job go before or behind others of its class, while it waits and when it waits again."""
     _ask("reprioritise", job, project, Out.of(json, output), priority=priority, reason=reason)
+
+
+def resize(
+    job: given.Job,
+    nodes: Annotated[int, typer.Option("--nodes", metavar="N", min=1, help="Within the bounds of spec.elastic.")],
+    reason: given.Reason = "",
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
+) -> None:
+    """Let an elastic job run on so many nodes. One that runs saves, stops, and goes on from its step at that size."""
+    _ask("resize", job, project, Out.of(json, output), nodes=nodes, reason=reason)
 
 
 def checkpoint(

@@ -23,6 +23,7 @@ from perdure.client._models import (
     Plan,
     Rendered,
     ReprioritiseJob,
+    ResizeJob,
     SubmitJob,
     Validation,
     Why,
@@ -161,6 +162,13 @@ def reprioritise(
 ) -> Call[Operation]:
     """Let the job go before or behind others of its class: `priority` is from 0 to 100, and more goes first."""
     return _operate("reprioritise", job, ReprioritiseJob(priority=priority, reason=reason), if_match, project)
+
+
+def resize(
+    job: str, nodes: int, *, reason: str = "", if_match: int | None = None, project: str | None = None
+) -> Call[Operation]:
+    """Let an elastic job run on so many nodes, within its bounds: it saves, stops, and goes on from its step."""
+    return _operate("resize", job, ResizeJob(nodes=nodes, reason=reason), if_match, project)
 
 
 def checkpoint(

@@ -28,6 +28,7 @@ def upgrade() -> None:
 def _jobs() -> None:
     op.add_column("jobs", _column("parent", TEXT, nullable=True))
     op.add_column("jobs", _column("array_index", WHOLE, nullable=True))
+    op.add_column("jobs", _column("asked_nodes", WHOLE, nullable=True))
     has_parent = sa.text("parent IS NOT NULL")
     columns = ["tenant", "project", "parent", "array_index"]
     op.create_index("ix_jobs_parent", "jobs", columns, sqlite_where=has_parent, postgresql_where=has_parent)

@@ -44,7 +44,7 @@ WORKER = "perdure clusters worker "  # it lasts, and needs a cluster: tests/inte
 CREATING = "perdure secrets create "  # the one kind that must not be there yet
 SCHEDULING = {"queues", "flavors", "priority-classes", "topologies", "pools", "queue"}
 PHASES = {  # of the job that is asked for something; else it has ended
-    **dict.fromkeys(("cancel", "suspend", "extend", "reprioritise", "checkpoint"), Phase.RUNNING),
+    **dict.fromkeys(("cancel", "suspend", "extend", "reprioritise", "resize", "checkpoint"), Phase.RUNNING),
     "resume": Phase.SUSPENDED,
 }
 

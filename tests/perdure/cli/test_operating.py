@@ -13,9 +13,14 @@ from tests.perdure.cli.calling import Cli, on_terminal
 from tests.perdure.live import Live
 
 
-@pytest.mark.parametrize("verb", ["cancel", "suspend", "resume", "extend", "reprioritise", "checkpoint"])
+@pytest.mark.parametrize("verb", ["cancel", "suspend", "resume", "extend", "reprioritise", "resize", "checkpoint"])
 def test_a_request_reaches_the_job_once_with_its_reason(cli: Cli, job: str, verb: str) -> None:
-    flags = {"cancel": ["-y"], "extend": ["--by", "30m"], "reprioritise": ["--priority", "50"]}.get(verb, [])
+    flags = {
+        "cancel": ["-y"],
+        "extend": ["--by", "30m"],
+        "reprioritise": ["--priority", "50"],
+        "resize": ["--nodes", "2"],
+    }.get(verb, [])
     answer = json.loads(cli.ok("jobs", verb, "digits", *flags, "--reason", "making room", "--json"))
     assert (answer["verb"], answer["job"]) == (verb, job)
     [(tenant, asked, request)] = cli.live.world.operator.asked
