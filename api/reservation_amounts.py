@@ -58,9 +58,8 @@ def around(caller: Caller, session: Session, kinds: Sequence[ForScheduler] | Non
 
 
 def times(window: Window, kept: Amount) -> dict[str, Any]:
-    """The fields of a window that the rule gives."""
+    """The fields of a window that the rule gives; it has no number before it is booked."""
     return dict(
-        number=window.number + 1,
         begins_at=time_of(window.begins),
         ends_at=time_of(window.ends),
         shown_begin=window.shown_begin,

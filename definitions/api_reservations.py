@@ -28,7 +28,9 @@ class WindowPhase(StrEnum):
 class WindowTimes(View):
     """A window: from when to when, in the reservation's own zone too. Hours are real ones."""
 
-    number: Annotated[int, doc("Of the window in its reservation, from 1.", 3)]
+    number: Annotated[
+        int | None, doc("Of the window in its reservation, from 1 as they are booked. Null: it is not booked.", 3)
+    ] = None
     begins_at: Annotated[datetime, doc("When it begins.", TIME)]
     ends_at: Annotated[datetime, doc("When it ends, as it stands now.", "2027-03-05T17:00:00Z")]
     shown_begin: Annotated[str, doc("Its begin in local time, with the offset from UTC.", "2027-03-05 10:00 +01:00")]
@@ -106,6 +108,7 @@ class WindowUse(View):
 class WindowView(WindowTimes):
     """A window that was booked: what has become of it, and what was used of it until now."""
 
+    number: Annotated[int, doc("Of the window in its reservation, from 1 as they are booked.", 3)]
     phase: Annotated[WindowPhase, doc("Where it stands.", "active")]
     version: Annotated[int, doc("Grows with every change; the ETag.", 1)]
     extended: Annotated[str, doc("By how much it was made longer.", "2h")] = ""

@@ -34,10 +34,10 @@ def span(window: Any) -> str:
 def plan_lines(plan: Any) -> Iterator[str]:
     """What a reservation would keep, window by window, and what that comes to."""
     yield f"{plan.name} keeps {plan.keeps} for queue {plan.queue}; local times are of {plan.time_zone}"
-    for window in plan.windows:
+    for number, window in enumerate(plan.windows, 1):
         kept = (amount(window.nodes, "nodes"), amount(window.gpus, "GPUs"), amount(window.gpu_hours, "GPU-hours"))
         mark = "!" if window.clocks_change else " "
-        yield f"{mark}{window.number:>4}  {span(window)}  {window.hours:g} h  {'  '.join(kept)}"
+        yield f"{mark}{number:>4}  {span(window)}  {window.hours:g} h  {'  '.join(kept)}"
         yield from (f"       clocks: {note}" for note in window.notes)
     yield from (f"       none on {each.day}: {each.why}" for each in plan.left_out)
     yield _in_all(plan)
@@ -59,9 +59,14 @@ PLAN = Shape(
 
 
 def _lines(each: Any) -> list[tuple[str, str]]:
-    now = f"window {each.window.number}, {span(each.window)}" if each.window is not None else "nothing is to come"
     name, *fields = document_lines(each)
-    return [name, ("keeps", each.keeps), ("phase", each.phase), ("now or next", now), *fields]
+    return [name, ("keeps", each.keeps), ("phase", each.phase), ("now or next", _now(each.window)), *fields]
+
+
+def _now(window: Any) -> str:
+    if window is None:
+        return "nothing is to come"
+    return f"{f'window {window.number}' if window.number else 'not booked yet'}, {span(window)}"
 
 
 RESERVATION = Shape(

@@ -851,8 +851,8 @@ class Phase(StrEnum):
 class PlannedWindow(Model):
     """A window as it would be booked."""
 
-    number: int
-    """Of the window in its reservation, from 1."""
+    number: int | None = None
+    """Of the window in its reservation, from 1 as they are booked. Null: it is not booked."""
     begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
     """When it begins."""
     ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
@@ -1692,8 +1692,8 @@ class WindowPhase(StrEnum):
 class WindowTimes(Model):
     """A window: from when to when, in the reservation's own zone too. Hours are real ones."""
 
-    number: int
-    """Of the window in its reservation, from 1."""
+    number: int | None = None
+    """Of the window in its reservation, from 1 as they are booked. Null: it is not booked."""
     begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
     """When it begins."""
     ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
@@ -1739,7 +1739,7 @@ class WindowView(Model):
     """A window that was booked: what has become of it, and what was used of it until now."""
 
     number: int
-    """Of the window in its reservation, from 1."""
+    """Of the window in its reservation, from 1 as they are booked."""
     begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
     """When it begins."""
     ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]
@@ -1848,8 +1848,8 @@ class AwaitedView(Model):
 class CalendarWindow(Model):
     """A window in a calendar."""
 
-    number: int
-    """Of the window in its reservation, from 1."""
+    number: int | None = None
+    """Of the window in its reservation, from 1 as they are booked. Null: it is not booked."""
     begins_at: Annotated[AwareDatetime, Field(alias="beginsAt")]
     """When it begins."""
     ends_at: Annotated[AwareDatetime, Field(alias="endsAt")]

@@ -49,9 +49,9 @@ async def test_a_preview_lists_windows_with_real_hours_and_what_clocks_do_and_st
     found = await world.expect(200, "POST", "/v1/reservations:preview?weeks=5", content=text, headers=YAML)
     assert world.dump() == before
     assert [(each["number"], each["shownBegin"], each["hours"], each["clocksChange"]) for each in found["windows"]] == [
-        (1, "2027-03-27 22:00 +01:00", 7, True),
-        (2, "2027-04-03 22:00 +02:00", 8, False),
-        (3, "2027-04-10 22:00 +02:00", 8, False),
+        (None, "2027-03-27 22:00 +01:00", 7, True),
+        (None, "2027-04-03 22:00 +02:00", 8, False),
+        (None, "2027-04-10 22:00 +02:00", 8, False),
     ]
     assert found["windows"][0]["notes"][0] == "it lasts 7h, not 8h, as clocks change"
     first = found["windows"][0]
@@ -171,12 +171,12 @@ async def test_a_calendar_has_real_hours_by_day_of_what_is_booked_and_of_what_th
     query = "from=2027-03-27&days=9&timeZone=Europe/Berlin"
     found = await world.get(f"/v1/reservation-calendar?{query}")
     (entry,) = found["items"]
-    assert [(each["number"], each["phase"]) for each in entry["windows"]] == [(1, "upcoming"), (2, "planned")]
+    assert [(each["number"], each["phase"]) for each in entry["windows"]] == [(1, "upcoming"), (None, "planned")]
     assert entry["hoursByDay"] == [2, 5, 0, 0, 0, 0, 0, 2, 6]
     assert (found["days"][0], found["days"][-1]) == ("2027-03-27", "2027-04-04")
     change(world.engine, "eval", 1, phase="ended", cancelled_at=world.clock.now(), ends_at=world.clock.now())
     (entry,) = (await world.get(f"/v1/reservation-calendar?{query}"))["items"]
-    assert [each["number"] for each in entry["windows"]] == [2]
+    assert [each["shownBegin"] for each in entry["windows"]] == ["2027-04-03 22:00 +02:00"]
     wrong = await world.expect(422, "GET", "/v1/reservation-calendar?timeZone=Berlin")
     assert "timeZone" in str(wrong)
 

@@ -186,8 +186,8 @@ def calendar(
 
 
 def _present(view: ReservationView) -> tuple[int | None, str]:
-    """Number and words of the window that is on or comes next."""
-    if view.window is None:
+    """Number and words of the window that is on or comes next; nothing is known of one that is not booked."""
+    if view.window is None or view.window.number is None:
         return None, "a window"
     return (
         view.window.number,
