@@ -109,6 +109,7 @@ def complete(
     submission = submission.model_copy(update={"seed_checkpoint": seed, "after": after})
     settled = settle(job, submission, open_snapshot=open_snapshot)
     ticket = ticket_from(scheduling_documents.held(session), settled.job.spec)
+    intake.check_reservation(session, ticket)
     row = intake.found_cluster(session, settled.job)
     here = caller.deps.settings.local_jobs
     place = place_of(settled.job.spec, settings_of_row(row) if row else None, here=here)

@@ -6,10 +6,33 @@ CONFLICT = 409
 UNPROCESSABLE = 422
 
 
+def _refused(code: str, title: str, why: str, remedy: str) -> None:
+    register(code, title, UNPROCESSABLE, Exit.USAGE, why, remedy)
+
+
 def _denied(code: str, title: str, why: str, remedy: str) -> None:
     register(code, title, CONFLICT, Exit.CONFLICT, why, remedy)
 
 
+_refused(
+    "PD-2160",
+    "No such reservation",
+    "A job runs in a reservation that is there when it is submitted.",
+    "Name one that perdure reservations list shows, or none.",
+)
+_refused(
+    "PD-2161",
+    "Reservation is over",
+    "Every window of it has ended, and the job would wait for another one for ever.",
+    "Name another reservation or none; one that is applied again with a later end goes on.",
+)
+_refused(
+    "PD-2162",
+    "Reservation is not for this job",
+    "A reservation keeps nodes of one cluster, for jobs of its queue, of queues that `users` names, and of all that "
+    "are below these.",
+    "Submit the job to one of these queues and for that cluster, or name another reservation.",
+)
 _denied(
     "PD-2163",
     "Window stays as long as it is",

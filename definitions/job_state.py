@@ -88,6 +88,7 @@ class JobState(Wire):
     queued_at: datetime | None = None
     placement: Placement | None = None  # of the current attempt
     displaced: str = ""  # why the scheduler wants the places of the current attempt back
+    leave_within: timedelta | None = None  # so long the attempt may take to save and stop; None: its own times
     after: tuple[Awaited, ...] = ()  # other jobs that have to end before it begins
     sizes: Sizes | None = None  # None: every attempt has as many nodes as the document says
     resizes: bool = False  # the current attempt is stopped only to go on with another number of nodes

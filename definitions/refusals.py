@@ -41,7 +41,6 @@ def _needs_queue(instead: str) -> Refusal:
     return Refusal("PD-1501", SCHEDULER, f"set queue: NAME, or {instead}", lacking, queued=True)
 
 
-_NO_WINDOW = Refusal("PD-1501", SCHEDULER, "remove it; a queue with a guarantee keeps capacity at any time")
 _NO_TOPOLOGY = _needs_queue("remove it; on a cluster, write placement.affinity by topology labels")
 _NO_FABRIC = Refusal("PD-1501", SCHEDULER, "remove it; on a cluster, write placement.affinity by labels of the fabric")
 _NO_TEAMS = Refusal("PD-1502", "people and teams", "remove it and use a label such as team: NAME")
@@ -81,7 +80,6 @@ REFUSALS: dict[str, Refusal] = {
     "model": _NO_MODELS,
     "placement.topology": _NO_TOPOLOGY,
     "placement.fabricAware": _NO_FABRIC,
-    "reservation": _NO_WINDOW,
     "team": _NO_TEAMS,
     "federation": _NO_FEDERATION,
     "hooks": _NO_NEWS,

@@ -6,7 +6,7 @@ the attempt and the asking that it answers, so that places which the job has mea
 
 from datetime import datetime
 
-from definitions.facts import AttemptSummary, RecordCommand
+from definitions.facts import AttemptSummary, RecordCommand, Verb
 from definitions.job_state import JobState
 from definitions.places import Displaced, Placed, Placement
 from definitions.states import FailureClass, Phase
@@ -21,6 +21,7 @@ from policies.job_steps import (
     next_ref,
     start_attempt,
     stay,
+    stop_attempt,
     stop_command,
 )
 
@@ -46,12 +47,18 @@ def on_displaced(state: JobState, fact: Displaced, now: datetime) -> Decision:
     """Save and stop, to wait again. A job that ends or is being stopped anyway gives its places back without this."""
     why = fact.reason or "its places are wanted back"
     if state.phase is Phase.QUEUED and fact.attempt == state.attempt + 1:
+        if fact.for_good:
+            return end(state, Phase.CANCELLED, f"cancelled: {why}", now)
         return _never_began(state.model_copy(update={"resizes": fact.resizes}), why, now)
     if state.phase not in (Phase.STARTING, Phase.RUNNING) or fact.attempt != state.attempt:
         return stay(state)
     if fact.resizes:
         return leave_to_resize(state, why, now, SYSTEM)
-    leaving = state.model_copy(update={"displaced": why, "stop_requested": None, "polls": 0})
+    hurries = {"displaced": why, "leave_within": fact.within}
+    if fact.for_good:
+        over = state.model_copy(update=hurries)
+        return stop_attempt(over, Verb.CANCEL, Phase.CANCELLING, f"cancelled: {why}", now, SYSTEM)
+    leaving = state.model_copy(update={**hurries, "stop_requested": None, "polls": 0})
     return move(leaving, Phase.SUSPENDING, f"displaced: {why}", now, stop_command(leaving), kind="displaced")
 
 

@@ -81,6 +81,7 @@ def start_attempt(state: JobState, now: datetime, why: str, *, actor: str = SYST
             "launch_from_step": state.resume_step,
             "limit_moved": False,
             "displaced": "",
+            "leave_within": None,
             "resizes": False,
             "launch": launch_of_next(state),
         }
@@ -122,11 +123,12 @@ def stop_command(state: JobState) -> StopCommand:
     """A job that is to go on later saves first: when it is suspended, and when others get its places."""
     assert state.ref is not None
     displaced = state.stop_requested is None
+    save, grace = _times_to_leave(state)
     stop = StopRequest(
         reason="displaced" if displaced else "suspended" if state.stop_requested is Verb.SUSPEND else "cancelled",
         checkpoint_first=state.stop_requested is not Verb.CANCEL,
-        checkpoint_within=_time_to_save(state.launch),
-        grace=state.launch.grace,
+        checkpoint_within=save,
+        grace=grace,
     )
     return StopCommand(ref=state.ref, stop=stop)
 
@@ -195,6 +197,15 @@ def _place(state: JobState, pod: PodNeeds) -> dict[str, Any]:
     if not state.pinned or state.placement is not None:
         return {}
     return {"pod": pod.model_copy(update={"nodes": state.pinned}), "avoid_nodes": ()}
+
+
+def _times_to_leave(state: JobState) -> tuple[timedelta, timedelta]:
+    """To save, and to stop then: the job's own, or less, together no more than the scheduler gives it."""
+    save, grace, within = _time_to_save(state.launch), state.launch.grace, state.leave_within
+    if within is None:
+        return save, grace
+    save = min(save, max(within - grace, within / 2))
+    return save, min(grace, within - save)
 
 
 def _time_to_save(launch: AttemptLaunch) -> timedelta:

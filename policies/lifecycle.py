@@ -159,7 +159,8 @@ def _finish_attempt(state: JobState, collected: Collected, now: datetime) -> Dec
         ended = state.model_copy(update={"exit_code": judgement.exit_code})
         return end(ended, Phase.SUCCEEDED, judgement.reason, now)
     if state.stop_requested is Verb.CANCEL:
-        return end(state, Phase.CANCELLED, "cancelled; every process has ended", now)
+        why = f"cancelled: {state.displaced}" if state.displaced else "cancelled"
+        return end(state, Phase.CANCELLED, f"{why}; every process has ended", now)
     if state.stop_requested is Verb.SUSPEND:
         return _suspended(state, now)
     if _is_displaced(state):

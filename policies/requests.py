@@ -106,7 +106,8 @@ def _cancel(state: JobState, request: Requested, now: datetime) -> Decision:
     if state.phase is Phase.CANCELLING:
         return stay(state)
     if state.phase.has_attempt:
-        return stop_attempt(state, Verb.CANCEL, Phase.CANCELLING, said, now, request.actor)
+        asked = state.model_copy(update={"displaced": ""})  # by a person: that is why it ends
+        return stop_attempt(asked, Verb.CANCEL, Phase.CANCELLING, said, now, request.actor)
     over = end(state, Phase.CANCELLED, said, now)
     return over.model_copy(update={"state": _signed(over.state, request.actor)})
 

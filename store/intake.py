@@ -11,10 +11,11 @@ from definitions.facts import Event
 from definitions.job import Job
 from definitions.job_checkpoints import CheckpointSource
 from definitions.job_document import digest_of, document_of, gpus_of, ranks_of
+from definitions.places import Ticket
 from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission
 from definitions.wire import Wire
-from store import array_names, checkpoints, clusters, job_order, jobs
+from store import array_names, checkpoints, clusters, job_order, jobs, reservations
 from store.tables_clusters import ClusterRow
 from store.tables_jobs import JobRow
 
@@ -98,6 +99,16 @@ def found_cluster(session: Session, job: Job, *, hold: bool = False) -> ClusterR
         there = ", ".join([LOCAL_CLUSTER, *clusters.names(session)])
         raise PerdureError("PD-2101", f"there is no cluster {name!r}; there are: {there}", where="spec.cluster")
     return row
+
+
+def check_reservation(session: Session, ticket: Ticket | None) -> None:
+    """Raises PD-2161 when nothing of the reservation that a job is to run in can come any more."""
+    if ticket is None or ticket.reservation is None:
+        return
+    life = reservations.named(session, ticket.reservation)
+    if life is not None and life.ended_at is not None:
+        detail = f"reservation {life.name!r} ended {life.ended_at:%Y-%m-%d %H:%M} UTC"
+        raise PerdureError("PD-2161", detail, where="spec.reservation")
 
 
 def found_source(session: Session, tenant: str, job: Job) -> tuple[Job, SeedCheckpoint | None]:

@@ -66,6 +66,7 @@ class SqlScheduleRuns:
             with session.begin_nested():
                 job, seed = intake.found_source(session, row.tenant, run.job)
                 ticket = ticket_from(scheduling_documents.held(session), job.spec)
+                intake.check_reservation(session, ticket)
                 submission = stored.submission.model_copy(update={"seed_checkpoint": seed, "ticket": ticket})
                 intake.accept(session, job, submission, origin, now)
         except PerdureError as refused:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.documents import KINDS, AnyKind
 from definitions.errors import PerdureError
 from definitions.job import JobSpec
@@ -17,6 +18,7 @@ from definitions.spec_errors import did_you_mean
 from definitions.topology import Topology
 from policies.scheduling.affinity import REQUIRED, about_pods
 from policies.scheduling.asking import amounts_of, shape_of
+from policies.scheduling.bookings import may_use
 from policies.scheduling.documents import Scheduling, scheduling
 from policies.scheduling.sentences import amount as amount_of
 
@@ -28,7 +30,8 @@ def ticket_of(documents: Sequence[AnyKind], spec: JobSpec) -> Ticket | None:
 
     Raises PD-2120 for a field that only queues give a meaning where there are none, PD-2121 to PD-2126 for a queue,
     class or level that is not there or not for it, and for more than a limit of its queue or of one above it, PD-2127
-    for nodes that depend on which pods are there.
+    for nodes that depend on which pods are there, PD-2160 and PD-2162 for a reservation that is not there or
+    not for it.
     """
     return _ticket(_rules(documents), spec)
 
@@ -66,7 +69,8 @@ def _ticket(known: _Rules, spec: JobSpec) -> Ticket | None:
     _check_levels(known.levels, spec)
     _check_affinity(spec)
     _check_limits(rules, spec, queue)
-    return Ticket(queue=queue, priority=spec.priority, priority_class=priority_class)
+    _check_reservation(rules, spec, queue)
+    return Ticket(queue=queue, priority=spec.priority, priority_class=priority_class, reservation=spec.reservation)
 
 
 def _check_no_queue(spec: JobSpec) -> None:
@@ -74,6 +78,7 @@ def _check_no_queue(spec: JobSpec) -> None:
     of_queues = {
         "queue": spec.queue,
         "priority": spec.priority or None,
+        "reservation": spec.reservation,
         "priorityClass": None if spec.on_cluster else spec.priority_class,
     }
     for name, value in of_queues.items():
@@ -138,6 +143,28 @@ def _check_affinity(spec: JobSpec) -> None:
             f"{kind} requires something of the pods that are there, and whoever places a queue's jobs knows no labels"
         )
         raise PerdureError("PD-2127", detail, where=f"spec.placement.affinity.{kind}.{REQUIRED}")
+
+
+def _check_reservation(rules: Scheduling, spec: JobSpec, queue: str) -> None:
+    """That it is there, on the job's cluster, and for the job's queue. Whether it is over only the store knows."""
+    name, where = spec.reservation, "spec.reservation"
+    if name is None:
+        return
+    known = {each.name: each.spec for each in rules.reservations}
+    if name not in known:
+        close = did_you_mean(name, known)
+        there = f"there are: {', '.join(sorted(known))}" if known else "there are none"
+        remedy = f"Did you mean {close}?" if close else None
+        raise PerdureError("PD-2160", f"there is no reservation {name!r}; {there}", where=where, remedy=remedy)
+    found = known[name]
+    here, kept = spec.cluster or LOCAL_CLUSTER, found.cluster or LOCAL_CLUSTER
+    if here != kept:
+        detail = f"reservation {name!r} keeps nodes of cluster {kept}, and this job is to run on {here}"
+        raise PerdureError("PD-2162", detail, where=where)
+    if not may_use(found, rules.path(queue), named=True):
+        users = ", ".join(sorted({found.queue, *found.users.queues}))
+        detail = f"reservation {name!r} is for jobs of {users} and of queues below, and this one is in queue {queue!r}"
+        raise PerdureError("PD-2162", detail, where=where)
 
 
 def _check_limits(rules: Scheduling, spec: JobSpec, queue: str) -> None:

@@ -82,6 +82,7 @@ FIELD_BEHAVIOUR: dict[str, str] = {
     "spec.after[].outcome": f"{ORDER}test_what_an_end_comes_to_for_whoever_waits_for_it",
     "spec.queue": f"{ADMISSION}test_a_job_waits_in_the_queue_that_it_names_or_in_the_default_one",
     "spec.priority": f"{ADMISSION}test_class_and_priority_go_onto_the_ticket",
+    "spec.reservation": f"{ADMISSION}test_a_job_runs_in_a_reservation_of_its_cluster_and_queue",
     "spec.placement.topology.required": f"{ADMISSION}test_how_close_together_is_part_of_what_is_asked",
     "spec.placement.topology.preferred": f"{ADMISSION}test_how_close_together_is_part_of_what_is_asked",
     "spec.checkpoints.command": POD,

@@ -21,7 +21,6 @@ SET: dict[str, Any] = {
     "model": "m",
     "placement.topology": {"required": "rack"},
     "placement.fabricAware": True,
-    "reservation": "r",
     "team": "t",
     "federation": "f",
     "hooks": ["h"],

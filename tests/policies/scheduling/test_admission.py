@@ -179,3 +179,42 @@ def test_a_rule_about_other_pods_is_refused_where_the_scheduler_gives_places(kin
 def test_a_preference_about_other_pods_and_an_empty_rule_keep_nobody_out() -> None:
     rules = {"podAffinity": {PREFERRED: [{"weight": 1, "podAffinityTerm": RULE[0]}]}, "podAntiAffinity": {REQUIRED: []}}
     assert ticket(*TREE, cluster="north", placement={"affinity": rules}) is not None
+
+
+def reservation(name: str = "night", **given: Any) -> dict[str, Any]:
+    base = {"queue": "research", "capacity": {"nodes": 1}, "start": "2027-03-05T10:00", "length": "1h"}
+    return document("Reservation", {**base, "timeZone": "Etc/UTC", **given}, name)
+
+
+@pytest.mark.parametrize(
+    ("of", "given", "code"),
+    [
+        ({}, {}, None),
+        ({"queue": "all"}, {}, None),
+        ({"queue": "all"}, {"queue": "production"}, None),
+        ({}, {"queue": "production"}, "PD-2162"),
+        ({"users": {"queues": ["production"]}}, {"queue": "production"}, None),
+        ({}, {"reservation": "nigth"}, "PD-2160"),
+        ({"cluster": "north"}, {}, "PD-2162"),
+        ({"cluster": "north"}, {"cluster": "north"}, None),
+        ({}, {"cluster": "north"}, "PD-2162"),
+    ],
+)
+def test_a_job_runs_in_a_reservation_of_its_cluster_and_queue(
+    of: dict[str, Any], given: dict[str, Any], code: str | None
+) -> None:
+    documents, asked = (*TREE, reservation(**of)), {"reservation": "night", **given}
+    if code is None:
+        found = ticket(*documents, **asked)
+        assert found is not None
+        assert found.reservation == "night"
+    else:
+        assert (refused(*documents, **asked).code.code, refused(*documents, **asked).where) == (
+            code,
+            "spec.reservation",
+        )
+
+
+def test_without_queues_no_job_runs_in_a_reservation() -> None:
+    assert refused(reservation="night").code.code == "PD-2120"
+    assert refused(*TREE, reservation("night"), reservation="nigth").remedy == "Did you mean night?"
