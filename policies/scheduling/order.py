@@ -67,6 +67,8 @@ class Round:
         self._place = np.full(len(waiting.requests), -1, np.int64)
         self._place[waiting.sorted] = np.arange(len(waiting.sorted))
         self._failed_first: dict[int, int] = {}  # kind -> the gang that failed for all of it
+        self._lacking: dict[tuple[tuple[str, ...], int], Shortage | None] = {}  # by queues and kind, at a version
+        self._lacking_at = -1
         self._dominant = Dominant(self._asks, waiting.kind[waiting.sorted], self.tree.total)
         self.turns = self._bands.turns(int(self.tree.depth.max()), bool(self.tree.guarantee.any()))
         self._turn = -1
@@ -141,7 +143,7 @@ class Round:
         if self.line.dead[kind]:
             return Skipped(Cause.CAPACITY, behind=self._failed_first[kind])
         holders = (request.queue, *self.waiting.besides[self.line.beside[at]])
-        shortage = self.quotas.fits(holders, self.waiting.asks[kind])
+        shortage = self._shortage(holders, kind)
         if shortage is not None:
             return Skipped(Cause.LIMIT, shortage=shortage)
         first = self._first_of(request.queue)
@@ -151,6 +153,15 @@ class Round:
         """Numbers of all that have not started, in the order of `Waiting.sorted`."""
         left: NDArray[np.int64] = self.waiting.sorted[self.line.state != STARTED]
         return left
+
+    def _shortage(self, holders: tuple[str, ...], kind: int) -> Shortage | None:
+        """What keeps gangs of a kind out of these queues: thousands may wait that ask for the same."""
+        if self._lacking_at != self.quotas.version:
+            self._lacking, self._lacking_at = {}, self.quotas.version
+        key = holders, kind
+        if key not in self._lacking:
+            self._lacking[key] = self.quotas.fits(holders, self.waiting.asks[kind])
+        return self._lacking[key]
 
     def _line(self) -> Line:
         waiting, rows = self.waiting, len(self.tree.parent)
