@@ -38,6 +38,7 @@ class Others:
         self._informer = Informer(client, (watched,))
         self._informer.subscribe(self._changed)
         self._lock = threading.Lock()
+        self._counted: dict[str, Object] = {}  # pods as they were counted: the last word of one may differ
         self._sums: dict[str, Amounts] = {}  # by node
         self._told: dict[str, TakenByOthers] = {}  # by node, as long as its sum stays
 
@@ -66,9 +67,11 @@ class Others:
 
     def _changed(self, change: Change) -> None:
         with self._lock:
-            for pod, sign in ((change.old, -1), (change.new, 1)):
-                if pod is not None:
-                    self._count(pod["spec"]["nodeName"], pod["amounts"], sign)
+            if (counted := self._counted.pop(change.name, None)) is not None:
+                self._count(counted["spec"]["nodeName"], counted["amounts"], -1)
+            if change.new is not None:
+                self._counted[change.name] = change.new
+                self._count(change.new["spec"]["nodeName"], change.new["amounts"], 1)
 
     def _count(self, node: str, amounts: Mapping[str, int], sign: int) -> None:
         found = self._sums.setdefault(node, Counter())
@@ -126,8 +129,6 @@ def _taken(found: Amounts, gpu: str) -> TakenByOthers:
 
 def _trim(pod: Object) -> Object:
     """Who it is, where it is, and what it asks for."""
-    if "amounts" in pod:
-        return pod
     kept: Iterable[str] = ("name", "namespace", "uid", "resourceVersion")
     spec = pod.get("spec") or {}
     return {

@@ -59,6 +59,9 @@ def test_the_sum_of_a_node_follows_its_pods_and_stays_the_same_object_between(cl
         assert others.on("n2") is None
         client.delete(Kind.POD_ANYWHERE, "two")
         eventually(lambda: others.on("n1") == TakenByOthers(pods=1, gpus=2), 10, "one is gone")
+        larger = {"spec": {"containers": [container(**{GPU: "3"})]}}
+        client.patch(Kind.POD_ANYWHERE, "one", larger)
+        eventually(lambda: others.on("n1") == TakenByOthers(pods=1, gpus=3), 10, "the other has grown")
         client.delete(Kind.POD_ANYWHERE, "one")
         eventually(lambda: others.on("n1") is None, 10, "both are gone")
     finally:
