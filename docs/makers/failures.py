@@ -32,7 +32,8 @@ PROOF: dict[FailureClass, str] = {
     "`InvalidImageName`) for longer than the cluster's `image_patience`",
     FailureClass.CONFIG: "the kubelet says that the container cannot be made (`CreateContainerConfigError`, "
     "`StartError`), or that a volume is not there, for longer than the cluster's `config_patience`",
-    FailureClass.DEPENDENCY: "a job that it waits for failed (`after` is refused on this stage)",
+    FailureClass.DEPENDENCY: "a job that it waits for did not end as it has to (`after`); a run of a schedule could "
+    "not be accepted",
     FailureClass.REPEATED: f"the same class, exit code, signal and step {SAME_FAILURE_LIMIT} times in a row",
 }
 
