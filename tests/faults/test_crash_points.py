@@ -5,6 +5,7 @@ the jobs' own marks and /proc.
 """
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -174,6 +175,36 @@ def followed(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
     assert (refused["phase"], refused["failure"], refused["attempt"]) == ("Failed", "dependency", 0), refused["reason"]
 
 
+def reserved(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """A job runs in a window that has begun, and the window is given up. All of it is there for this scene alone."""
+    start = datetime.now(UTC) - timedelta(minutes=1)
+    spec = {"queue": "line", "capacity": {"nodes": 1}, "length": "1h", "timeZone": "Etc/UTC", "grace": "2s"}
+    documents = [
+        {"apiVersion": "perdure/v1", "kind": "Queue", "metadata": {"name": "line"}, "spec": {}},
+        {
+            "apiVersion": "perdure/v1",
+            "kind": "Reservation",
+            "metadata": {"name": name},
+            "spec": {**spec, "start": f"{start:%Y-%m-%dT%H:%M}"},
+        },
+    ]
+    applied = stack.ask("POST", "/scheduling-documents:apply", json={"documents": documents})
+    assert applied.status_code == 200, applied.text
+    command = auditor.command(name, "--seconds", "0.5")
+    job = stack.submit({**QUICK, "queue": "line", "reservation": name, "command": command}, name=name)
+    over = stack.until(job, seconds=120)
+    assert (over["phase"], over["attempt"]) == ("Succeeded", 1), over["reason"]
+    assert stack.ask("POST", f"/reservations/{name}:cancel").status_code in (200, 202)
+
+    def given_up() -> bool:
+        (window,) = stack.ask("GET", f"/reservations/{name}/windows").json()["items"]
+        return bool(window["phase"] == "ended" and window["cancelledAt"])
+
+    eventually(given_up, 60, f"the window of {name} given up")
+    for path in (f"/reservations/{name}", "/queues/line"):
+        assert stack.ask("DELETE", path).status_code < 300
+
+
 SCENES: dict[str, Scene] = {
     "dial-back": visited,
     "open-session": visited,
@@ -209,6 +240,9 @@ SCENES: dict[str, Scene] = {
     "schedule-commit": queued,
     "schedule-notify": queued,
     "schedule-delivered": queued,
+    "wake-reservation": reserved,
+    "reservation-keep": reserved,
+    "reservation-change": reserved,
 }
 
 
