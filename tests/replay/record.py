@@ -14,7 +14,7 @@ from definitions.facts import JobEnded, Verb
 from definitions.ids import job_workflow_id
 from definitions.job_order import Awaited
 from definitions.job_relations import Outcome
-from definitions.job_state import JobState, RetryRules
+from definitions.job_state import JobState, RetryRules, Sizes
 from definitions.places import Ticket
 from definitions.pod_needs import PodNeeds
 from definitions.states import Phase
@@ -160,6 +160,31 @@ async def never_begins(run: Running) -> None:
     await run.hears(OTHER_ENDED.model_copy(update={"phase": Phase.CANCELLED}))
 
 
+async def resized(run: Running) -> None:
+    """It starts on two of four nodes, grows to four, and is resized: while it runs, and while it waits."""
+    await run.placed("node-1", "node-2")
+    await run.until(running(1))
+    await run.displaced("grows from 2 to 4 nodes", resizes=True)
+    await run.until(lambda state: state.phase is Phase.SUSPENDING)
+    await run.attempt_ends()
+    await run.placed("node-1", "node-2", "node-3", "node-4")
+    await run.until(running(2))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESIZE, nodes=3))
+    await run.attempt_ends()
+    await run.until(lambda state: state.phase is Phase.QUEUED)
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESIZE, "r2", nodes=1))
+    await run.placed("node-1")
+    await attempts(run, 1, first=3)
+
+
+async def resized_at_once(run: Running) -> None:
+    """Where there are no queues."""
+    await run.until(running(1))
+    await run.handle.execute_update(JobWorkflow.request, asked(Verb.RESIZE, nodes=2))
+    await run.attempt_ends()
+    await attempts(run, 1, first=2)
+
+
 def _looking(*ends: JobEnded) -> Script:
     script = Script(OK)
     script.ends = ends
@@ -180,6 +205,8 @@ PLAYS: dict[str, tuple[Play, Script]] = {
     "busy": (busy, Script(OK)),
     "pods-wait": (pods_wait, WaitsForPods(KILLED, STOPPED, OK)),
     "queued": (queued, Script(STOPPED, KILLED, OK, checkpoints={1: (checkpoint(40),)})),
+    "resized": (resized, Script(STOPPED, STOPPED, OK, checkpoints={1: (checkpoint(40),), 2: (checkpoint(60),)})),
+    "resized-at-once": (resized_at_once, Script(STOPPED, OK, checkpoints={1: (checkpoint(40),)})),
     "ordered": (ordered, _looking(FIRST_ENDED)),
     "never-begins": (never_begins, Script()),
 }
@@ -205,11 +232,13 @@ async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
     scene, script = PLAYS[name]
     poll = timedelta(milliseconds=200) if name in ("safety-poll", "ordered") else timedelta(minutes=2)
     launch = {"pod": PodNeeds()} if name == "pods-wait" else {}
-    ticket = Ticket(queue="research") if name == "queued" else None
+    ticket = Ticket(queue="research") if name in ("queued", "resized") else None
+    sizes = Sizes(least=1, most=4, asked=4, ceiling=4) if name.startswith("resized") else None
     after = AFTER if name in ("ordered", "never-begins") else ()
     state = new_state(
-        f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch, ticket=ticket, after=after
-    )
+        f"job-{uuid.uuid4().hex[:8]}", retry=QUICK, timeout=timedelta(days=1), launch=launch, ticket=ticket,
+        after=after, sizes=sizes,
+    )  # fmt: skip
     async with job_on_engine(client, state, script, safety_poll=poll) as run:
         await scene(run)
         await run.handle.result()

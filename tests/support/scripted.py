@@ -173,9 +173,9 @@ class Running:
         await self.handle.signal(JobWorkflow.place, places(state, *nodes, **changes))
         return state
 
-    async def displaced(self, why: str = "job big needs its places") -> None:
+    async def displaced(self, why: str = "job big needs its places", **changes: Any) -> None:
         """Want the places of the present attempt back."""
-        await self.handle.signal(JobWorkflow.place, displaced(await self.state(), why))
+        await self.handle.signal(JobWorkflow.place, displaced(await self.state(), why, **changes))
 
     async def hears(self, *ends: JobEnded) -> None:
         """Tell it that other jobs have ended, as the control worker does."""
