@@ -36,7 +36,6 @@ def etag(row: JobRow) -> str:
 
 def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True, array: ArrayView | None = None) -> JobView:
     """A job; without its document unless `whole`. `array`: of one that is an array."""
-    git = row.submission.get("git")
     progress = _progress(row.progress) if row.progress else None
     return JobView(
         id=row.id,
@@ -66,18 +65,12 @@ def job_view(row: JobRow, settings: ApiSettings, *, whole: bool = True, array: A
         ended_at=row.ended_at,
         deadline=row.deadline,
         wake_at=row.wake_at,
-        snapshot=row.snapshot,
-        git=GitState.model_validate(git) if git else None,
-        template=f"{row.template}@{row.template_version}" if row.template else None,
-        schedule=row.schedule,
-        cloned_from=row.cloned_from,
         array=array,
-        parent=row.parent,
-        array_index=row.array_index,
         after=awaited(JobSubmission.model_validate(row.submission)) if whole and row.submission.get("after") else [],
         generation=row.generation,
         links=job_links(row, settings),
         spec=row.spec if whole else None,
+        **_origin(row),
     )
 
 
@@ -145,6 +138,20 @@ def finite(value: float | str) -> float | None:
     """JSON has no NaN and no infinity: the store keeps them as words, the API shows null."""
     number = float(value)
     return number if math.isfinite(number) else None
+
+
+def _origin(row: JobRow) -> dict[str, Any]:
+    """Where a job comes from."""
+    git = row.submission.get("git")
+    return {
+        "snapshot": row.snapshot,
+        "git": GitState.model_validate(git) if git else None,
+        "template": f"{row.template}@{row.template_version}" if row.template else None,
+        "schedule": row.schedule,
+        "cloned_from": row.cloned_from,
+        "parent": row.parent,
+        "array_index": row.array_index,
+    }
 
 
 def _progress(stored: dict[str, Any]) -> ProgressView:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
+from perdure.cli.order_words import dependencies
 from perdure.codes import USAGE
 from perdure.errors import PerdureError
 
@@ -37,7 +38,7 @@ class Flags:
     queue: str | None = None
     priority: int | None = None
     priority_class: str | None = None
-    after: Sequence[Mapping[str, str]] = ()
+    after: Sequence[str] = ()
     timeout: str | None = None
     retries: int | None = None
     checkpoint_every: str | None = None
@@ -53,7 +54,8 @@ class Flags:
 
 
 def document(flags: Flags, name: str) -> dict[str, Any]:
-    """The Job document that says what the flags say, and nothing else."""
+    """The Job document that says what the flags say, and nothing else. Raises PerdureError PD-2901 for a word behind
+    `--after` that is none."""
     readiness = {
         "file": flags.readiness_file,
         "tcpPort": flags.readiness_tcp,
@@ -73,7 +75,7 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "queue": flags.queue,
         "priority": flags.priority,
         "priorityClass": flags.priority_class,
-        "after": [dict(entry) for entry in flags.after] or None,
+        "after": dependencies(flags.after) or None,
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,
         "gracePeriod": flags.grace,
@@ -122,10 +124,10 @@ def check_command(flags: Flags, template: str | None) -> None:
         raise PerdureError(USAGE, detail, where="--template", remedy=remedy)
 
 
-def check_no_template(given: Mapping[str, object]) -> None:
+def check_no_template(template: str | None, given: Mapping[str, object]) -> None:
     """Options about a template mean nothing without one. Raises PerdureError PD-2901."""
     for option, value in given.items():
-        if value is not None:
+        if template is None and value is not None:
             remedy = "Add --template NAME, or leave the option out; --env sets a variable."
             raise PerdureError(USAGE, f"{option} is about a template, and none is named", where=option, remedy=remedy)
 

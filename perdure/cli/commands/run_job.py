@@ -110,7 +110,6 @@ def run(
     from perdure.cli import submitting
     from perdure.cli.job_document import Flags, check_command, check_no_template
     from perdure.cli.naming import body_for
-    from perdure.cli.order_words import dependencies
 
     flags = Flags(
         command=command or (),
@@ -125,7 +124,7 @@ def run(
         queue=queue,
         priority=priority,
         priority_class=priority_class,
-        after=dependencies(after),
+        after=after or (),
         framework=framework,
         timeout=timeout,
         retries=retries,
@@ -140,8 +139,7 @@ def run(
         readiness_path=readiness_path,
     )
     check_command(flags, template)
-    if template is None:
-        check_no_template({"--set": set_values, "--template-version": template_version})
+    check_no_template(template, {"--set": set_values, "--template-version": template_version})
     values = session.pairs("--set", set_values)
     out = Out.of(json, output)
     then = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)

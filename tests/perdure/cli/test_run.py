@@ -1,6 +1,7 @@
 """`perdure run` and `apply`: the plan first, then the submit, then staying with the job if wanted."""
 
 import json
+import re
 import signal
 from pathlib import Path
 
@@ -8,6 +9,8 @@ import pytest
 
 from definitions.states import Phase
 from perdure.cli.job_document import Flags, document, name_from
+from perdure.codes import USAGE
+from perdure.errors import PerdureError
 from tests.perdure.cli.calling import Cli, ended, on_terminal, started
 from tests.perdure.cli.filling import add_scheduling
 from tests.perdure.live import JOB_YAML, Live
@@ -33,6 +36,17 @@ def test_the_plan_is_talk_and_the_job_is_data(cli: Cli, folder: Path) -> None:
     for words in ("python train.py", "2 processes on 2 nodes", "LR", "at most 2h", f"copy of {folder}: 1 file, 15 B"):
         assert words in result.err
     assert "\x1b" not in result.err + result.out
+
+
+def test_plan_job_and_reason_name_the_job_that_is_waited_for(cli: Cli, folder: Path) -> None:
+    first = json.loads(cli.ok("run", "--name", "prepare", "--json", "id", "--", "true"))["id"]
+    result = cli("run", "--name", "train", "--after", "prepare:any", "--", "true")
+    line = f"job prepare ({first}) has to end"
+    assert (result.code, line in result.err) == (0, True)
+    assert line in cli.ok("jobs", "show", "train")
+    assert f"{line}: Pending" in cli.ok("jobs", "why", "train")
+    refused = cli("run", "--name", "report", "--after", "prepair", "--", "true")
+    assert (refused.code, "PD-2190" in refused.err, "Did you mean prepare?" in refused.err) == (2, True, True)
 
 
 def test_the_plan_names_the_queue_and_what_no_node_could_hold(cli: Cli, folder: Path) -> None:
@@ -65,6 +79,17 @@ def test_a_dry_run_writes_nothing_anywhere(cli: Cli, folder: Path) -> None:
             Flags(queue="research", priority=0, priority_class="urgent"),
             {"queue": "research", "priority": 0, "priorityClass": "urgent"},
         ),
+        (
+            Flags(after=("prepare", "load:ok", "clean:any", "check:fail")),
+            {
+                "after": [
+                    {"job": "prepare"},
+                    {"job": "load", "outcome": "succeeded"},
+                    {"job": "clean", "outcome": "finished"},
+                    {"job": "check", "outcome": "failed"},
+                ]
+            },
+        ),
         (Flags(env={"A": "1", "B": "secret:b"}), {"env": {"A": "1", "B": {"secret": "b"}}}),
         (Flags(timeout="2h", grace="1m"), {"timeout": "2h", "gracePeriod": "1m"}),
         (Flags(retries=0, checkpoint_every="5m"), {"retry": {"limit": 0}, "checkpoints": {"every": "5m"}}),
@@ -89,6 +114,14 @@ def test_each_flag_is_one_field_of_the_document_and_nothing_more(flags: Flags, s
         "metadata": {"name": "digits", "labels": {"team": "vision"}},
         "spec": {"command": ["true"], **spec},
     }
+
+
+@pytest.mark.parametrize("wrong", ["prepare:", "prepare:done", ":ok", ""])
+def test_what_a_job_waits_for_is_read_or_refused_with_the_words_there_are(wrong: str) -> None:
+    with pytest.raises(PerdureError, match=re.escape("JOB:ok|fail|any")) as refused:
+        document(Flags(command=("true",), after=(wrong,)), "digits")
+    assert (refused.value.code, refused.value.where) == (USAGE.code, "--after")
+    assert ":any, however it ends" in (refused.value.remedy or "")
 
 
 @pytest.mark.parametrize(
