@@ -62,6 +62,9 @@ class Baseline:
     def lost(self, name: str) -> None:
         self.pool.open[self.pool.index[name]] = False
 
+    def wakes(self) -> int | None:
+        return None
+
     def plan(self, now: int) -> Decision:
         """Start from the front as far as it goes; who may pass the first that does not fit is up to the policy."""
         pool = self.pool.copy()

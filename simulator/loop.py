@@ -1,7 +1,7 @@
 """The event loop: virtual time jumps from one event to the next, and at each the planner is asked once.
 
 Events of one moment are handled in a fixed order (ends, departures, nodes that are lost, nodes that come back,
-arrivals, the round's timer), so that a run depends on its inputs alone.
+arrivals, the round's timer, what the planner waits for), so that a run depends on its inputs alone.
 """
 
 import heapq
@@ -47,6 +47,7 @@ class Kind(IntEnum):
     BACK = 3
     ARRIVAL = 4
     TIMER = 5
+    WAKE = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +85,7 @@ class Loop:
         self._number = 0
         self._over = 0
         self._timer = False
+        self._wake: int | None = None
         self._nowhere: list[str] = []
         self._possible: dict[object, bool] = {}
         for job in trace.jobs:
@@ -99,6 +101,7 @@ class Loop:
             Kind.BACK: self._back,
             Kind.ARRIVAL: self._arrive,
             Kind.TIMER: self._tick,
+            Kind.WAKE: self._woken,
         }
 
     def run(self) -> Ran:
@@ -139,6 +142,10 @@ class Loop:
         if self.rules.round_every and self.ledger.waiting and self._events and not self._timer:
             self._timer = True
             self._at(now + self.rules.round_every, Kind.TIMER, None)
+        wake = self.planner.wakes()
+        if wake is not None and wake > now and (self._wake is None or wake < self._wake):
+            self._wake = wake
+            self._at(wake, Kind.WAKE, None)
 
     def _at(self, when: int, kind: Kind, what: object) -> None:
         self._number += 1
@@ -188,6 +195,10 @@ class Loop:
 
     def _tick(self, what: None, now: int) -> bool:
         self._timer = False
+        return True
+
+    def _woken(self, what: None, now: int) -> bool:
+        self._wake = None
         return True
 
     def _again(self, gang: Gang, now: int) -> None:

@@ -43,6 +43,7 @@ def outcome(policy: str, trace: Trace, ran: Ran, apart: dict[str, int] | None = 
         ratio=spread(list(ratios.values())),
         worst_queue_ratio=max(means, default=0),
         jain=round(jain(means), 4),
+        overdue=sum(_is_overdue(gang) for gang in gangs),
         promises=_promises(ended),
         queues=queues,
         rounds=ran.rounds,
@@ -64,6 +65,12 @@ def promise_errors(gangs: Sequence[Gang]) -> list[tuple[int, int]]:
         for gang in gangs
         if gang.told and gang.first_start is not None
     ]
+
+
+def _is_overdue(gang: Gang) -> bool:
+    """Whether it started later than its class allows, or never."""
+    longest = gang.job.longest_wait
+    return longest is not None and (gang.first_start is None or _wait(gang) > longest)
 
 
 def _promises(gangs: Sequence[Gang]) -> Promises:

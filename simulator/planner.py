@@ -32,3 +32,6 @@ class Planner(Protocol):
 
     def apply(self, decision: Decision, now: int) -> None:
         """The decision is being carried out."""
+
+    def wakes(self) -> int | None:
+        """When it has to be asked again though nothing happens; None: never. Asked after each `apply`."""

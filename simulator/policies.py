@@ -3,9 +3,10 @@
 from collections.abc import Callable
 
 from definitions.errors import PerdureError
+from simulator.admitting import CODE
 from simulator.baselines import BASELINES
 from simulator.planner import Planner
-from simulator.setting import CODE, Setting
+from simulator.setting import Setting
 
 Factory = Callable[[Setting], Planner]
 QUOTAS = frozenset({"perdure"})  # policies that know queues and their quotas
@@ -21,8 +22,13 @@ def planner(name: str, setting: Setting) -> Planner:
 def _scheduler(setting: Setting) -> Planner:
     """Loaded late: its compiled loops take a second to load, and longer where they never ran before."""
     from simulator.scheduler import Scheduler
+    from simulator.windows import ReservedWindows
 
-    return Scheduler(setting.nodes, setting.levels, setting.queues)
+    windows = None
+    if setting.found.reservations:
+        last = setting.trace.jobs[-1].request.submitted if setting.trace.jobs else 0
+        windows = ReservedWindows(setting.found, setting.begin, last)
+    return Scheduler(setting.nodes, setting.levels, setting.queues, windows=windows)
 
 
 def _baseline(name: str) -> Factory:

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from definitions.errors import PerdureError
+from simulator.admitting import CODE
 from simulator.fairness import alone
 from simulator.loop import USUAL, Loop, Ran, Rules
 from simulator.outcome import outcome
 from simulator.policies import QUOTAS, planner
-from simulator.setting import CODE, Setting, setting
+from simulator.setting import Setting, setting
 from simulator.trace import Trace, node_gpus
 from simulator.what_if import change_of, changed
 from simulator.wire import Answer, Asked, WhatIf

@@ -5,10 +5,14 @@ from collections.abc import Sequence
 from policies.scheduling.model import Decision, Node, QueueRules, Request
 from policies.scheduling.plan import plan
 from policies.scheduling.world import Settings, World
+from simulator.windows import ReservedWindows
 
 
 class Scheduler:
-    """`checkpoint_every`: gangs that run make a verified checkpoint so often, which the scheduler is told."""
+    """`checkpoint_every`: gangs that run make a verified checkpoint so often, which the scheduler is told.
+
+    `windows`: of reservations; a gang that one of them ends for good is not let in again.
+    """
 
     def __init__(
         self,
@@ -18,12 +22,16 @@ class Scheduler:
         *,
         settings: Settings | None = None,
         checkpoint_every: int = 1800,
+        windows: ReservedWindows | None = None,
     ) -> None:
         self.world = World(nodes, levels, queues, settings)
+        self._windows = windows
+        self._over: set[str] = set()
         self._checkpoint_every = checkpoint_every
 
     def submit(self, request: Request) -> None:
-        self.world.submit(request)
+        if request.id not in self._over:
+            self.world.submit(request)
 
     def ended(self, identity: str, now: int) -> None:
         self.world.ended(identity, now)
@@ -42,7 +50,15 @@ class Scheduler:
             made = now - (now - gang.since) % self._checkpoint_every
             if made > gang.since and made != gang.saved and not gang.leaving:
                 self.world.saved(identity, made)
-        return plan(self.world, now)
+        if self._windows is None:
+            return plan(self.world, now)
+        self._windows.before(self.world, now)
+        return self._windows.after(plan(self.world, now), self.world, now)
 
     def apply(self, decision: Decision, now: int) -> None:
         self.world.apply(decision, now)
+        if self._windows is not None:
+            self._over |= self._windows.for_good()
+
+    def wakes(self) -> int | None:
+        return None if self._windows is None else self._windows.wakes()

@@ -1,17 +1,20 @@
 """What is simulated, put together from what was asked for: a trace, nodes, queues, losses of nodes."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from definitions.documents import AnyKind, parse
 from definitions.errors import PerdureError
 from definitions.node_pool import NodePool
+from definitions.priority_class import PriorityClass
 from definitions.queue import Queue
+from definitions.reservation import Reservation
 from definitions.resource_flavor import ResourceFlavor
 from definitions.topology import Topology
 from policies.scheduling.documents import Scheduling, faults, scheduling
 from policies.scheduling.model import Node, QueueRules
+from simulator.admitting import CODE, admitted, begin_of
 from simulator.gavel import gavel
 from simulator.loop import Outage
 from simulator.node_file import equal_nodes, node_file
@@ -21,17 +24,17 @@ from simulator.trace import Trace, declared, first, loaded
 from simulator.trace_file import trace_file
 from simulator.wire import Asked
 
-CODE = "PD-4015"
 NAMED = ("openb", "gavel")
 GAVEL_NODES = 64
-KINDS = (Queue, ResourceFlavor, Topology, NodePool)
+KINDS = (Queue, ResourceFlavor, PriorityClass, Topology, NodePool, Reservation)
 # An installed package carries the data of named traces itself; a checkout has it where the benchmarks are.
 DATA = (Path(__file__).parent / "data", Path(__file__).parents[1] / "bench" / "data")
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`documented`: the queues come from documents, else from the trace, all equal and without quotas."""
+    """`documented`: the queues come from documents, else from the trace, all equal and without quotas. `found`: what
+    documents say. `begin`: the instant of second 0, where reservations need one."""
 
     trace: Trace
     nodes: tuple[Node, ...]
@@ -39,6 +42,8 @@ class Setting:
     documented: bool
     levels: tuple[str, ...] = ()
     outages: tuple[Outage, ...] = ()
+    found: Scheduling = field(default_factory=Scheduling)
+    begin: int = 0
 
 
 def setting(asked: Asked) -> Setting:
@@ -50,11 +55,13 @@ def setting(asked: Asked) -> Setting:
     if asked.limit is not None:
         trace = first(trace, asked.limit)
     trace = declared(trace, asked.overstated, asked.seed)
+    trace = admitted(trace, found)
+    begin = begin_of(asked.begin, trace, found)
     nodes = _nodes(asked, trace, found)
     _require_queues(trace, found)
     queues = found.queues or tuple(QueueRules(name) for name in trace.queues)
     levels = tuple(dict.fromkeys(label for pool in found.pools.values() for label in pool.levels.values()))
-    return Setting(trace, nodes, queues, bool(found.queues), levels, _outages(asked, trace, nodes))
+    return Setting(trace, nodes, queues, bool(found.queues), levels, _outages(asked, trace, nodes), found, begin)
 
 
 def folder_of(name: str) -> Path:

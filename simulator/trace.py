@@ -10,10 +10,15 @@ from policies.scheduling.model import WHOLE, Node, Request, Role
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A gang as a trace has it. `seconds`: that it needs from start to end, undisturbed; planners never see it."""
+    """A gang as a trace has it. `seconds`: that it needs from start to end, undisturbed; planners never see it.
+
+    `priority_class`: as it is named, empty for none. `longest_wait`: seconds that its class lets it wait.
+    """
 
     request: Request
     seconds: int
+    priority_class: str = ""
+    longest_wait: int | None = None
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,14 @@ from simulator.cells import cpus, gpus, moment, size, text, whole
 from simulator.rows import Column, Faults, read
 from simulator.trace import Job, Trace, in_order
 
+NO_QUEUE = "default"  # of jobs that name none, until documents say which one they wait in
 COLUMNS = (
     Column("id", text, needed=True),
     Column("submitted", moment, needed=True),
-    Column("queue", text, "default"),
+    Column("queue", text, NO_QUEUE),
     Column("priority", whole(-(10**9)), 0),
+    Column("priorityClass", text, ""),
+    Column("reservation", text, ""),
     Column("nodes", whole(1, 100_000), 1),
     Column("gpus", gpus, (0, WHOLE)),
     Column("gpuModel", text, ""),
@@ -54,5 +57,6 @@ def _job(values: dict[str, Any]) -> Job:
         submitted=values["submitted"],
         priority=values["priority"],
         limit=values["limit"],
+        reservation=values["reservation"] or None,
     )
-    return Job(request, values["seconds"])
+    return Job(request, values["seconds"], values["priorityClass"])

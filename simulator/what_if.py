@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from definitions.errors import PerdureError
 from policies.scheduling.model import WHOLE, Node, QueueRules, Quota
-from simulator.setting import CODE, Setting
+from simulator.admitting import CODE
+from simulator.setting import Setting
 
 FORM = "write queue=NAME,gpus=+8, or nodes=+1"
 WHERE = "--what-if"

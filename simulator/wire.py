@@ -52,7 +52,7 @@ class PolicyOutcome(Model):
     `use`: part of the cluster's GPU time that was held, from the first arrival to the last end; `use_arriving`: the
     same up to the last arrival. `biggest_gpus`: the largest gang's; `biggest_wait`: mean wait of gangs as large.
     `ratio`: finish-time ratios (see `simulator.fairness`), `worst_queue_ratio` the largest mean of a queue, `jain`
-    the index over the queues' means.
+    the index over the queues' means. `overdue`: jobs that waited longer for their first start than their class allows.
     """
 
     policy: str
@@ -74,6 +74,7 @@ class PolicyOutcome(Model):
     ratio: Spread
     worst_queue_ratio: float
     jain: float
+    overdue: int
     promises: Promises
     queues: tuple[QueueOutcome, ...]
     rounds: int
@@ -97,6 +98,7 @@ class Asked(Model):
     nodes: int | str | None = None
     gpus_per_node: int = 8
     documents: tuple[str, ...] = ()
+    begin: str | None = None  # time with its zone at which second 0 of the trace is
     load: float = 1.0
     limit: int | None = None
     seed: int = 1

@@ -113,7 +113,7 @@ def test_documents_bring_nodes(tmp_path: Path) -> None:
     [
         (DOCUMENTS, "PD-4015", "in queues that no document describes: b"),
         (DOCUMENTS.replace("flavor: big", "flavor: none"), "PD-1610", "there is no ResourceFlavor none"),
-        ("apiVersion: perdure/v1\nkind: PriorityClass\nmetadata: {name: x}\nspec: {value: 1}\n", "PD-4015", "no part"),
+        ("apiVersion: perdure/v1\nkind: Cluster\nmetadata: {name: x}\nspec: {}\n", "PD-4015", "no part"),
     ],
 )
 def test_documents_that_do_not_fit_are_refused(tmp_path: Path, text: str, code: str, words: str) -> None:

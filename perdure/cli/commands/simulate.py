@@ -45,7 +45,12 @@ def simulate(
     ] = None,
     gpus_per_node: Annotated[int, typer.Option(min=1, max=1024, help="GPUs of each equal node.")] = 8,
     file: Annotated[
-        list[Path] | None, typer.Option("--file", "-f", metavar="FILE", help="Documents of queues and pools of nodes.")
+        list[Path] | None,
+        typer.Option("--file", "-f", metavar="FILE", help="Documents: queues, classes, pools of nodes, reservations."),
+    ] = None,
+    begin: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="When second 0 of the trace is, for reservations: 2027-03-01T00:00:00Z."),
     ] = None,
     load: Annotated[float, typer.Option(min=0.001, max=1000, help="2 lets the jobs arrive twice as fast.")] = 1.0,
     limit: Annotated[int | None, typer.Option(min=1, metavar="JOBS", help="Only the first jobs.")] = None,
@@ -78,6 +83,7 @@ def simulate(
         "nodes": int(nodes) if nodes is not None and nodes.isdecimal() else nodes,
         "gpusPerNode": gpus_per_node,
         "documents": [str(path) for path in file or ()],
+        "begin": begin,
         "load": load,
         "limit": limit,
         "overstated": overstated,
