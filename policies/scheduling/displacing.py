@@ -41,7 +41,7 @@ class Displacing:
             world.nodes, world.placer.place, request, running, rights.may, self.now, rules,
             claims=rights.suffices, allowed=allowed, sizes=sizes,
         )  # fmt: skip
-        if not isinstance(found, Proof) or not self._keeps_promises(request, found):
+        if not isinstance(found, Proof) or not found.evictions or not self._keeps_promises(request, found):
             return None
         self._settle(request, asks, found, running)
         return found

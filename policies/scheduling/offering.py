@@ -39,8 +39,8 @@ class Offering:
         if request.reservation is not None and not self._window(request.reservation).any():
             return Refusal(identity, Cause.RESERVATION, at=request.reservation)
         pinned = self.profile.pins.get(identity)
-        if pinned is not None and pinned.start > self.now:
-            return Refusal(identity, Cause.PROMISED)  # it was looked for an earlier start just now
+        if pinned is not None and pinned.start > self.now and pinned.line < 0:
+            return self._not_yet(request)
         refusal: Refusal | None = None
 
         def fits(sizes: tuple[int, ...]) -> bool:
@@ -64,9 +64,18 @@ class Offering:
         """It waits for those that were told to go for it."""
         return Refusal(identity, Cause.EVICTING, behind=min(self.world.freeing[identity].victims))
 
+    def _not_yet(self, request: Request) -> Refusal:
+        """Of a gang that was looked for an earlier start just now: why it has none."""
+        found = self.world.placer.place(request, allowed=self.allowed(request), sizes=fewest(request))
+        if isinstance(found, Refusal):
+            return found
+        self.world.placer.undo(request, found)
+        return Refusal(request.id, Cause.PROMISED)
+
     def _rigid(self, request: Request, pinned: bool) -> tuple[Pod, ...] | Refusal:
         """As `_place`, and within a round no longer twin of one that would delay a promise is tried again."""
-        key, seconds = (request.roles, request.near, request.apart, request.reservation), length(request)
+        holder = self.profile.limits.of(request.queue)[0]
+        key, seconds = (request.roles, request.near, request.apart, request.reservation, holder), length(request)
         endless = math.inf if seconds is None else seconds
         if not pinned and key in self._refused and self._refused[key] <= endless:
             return Refusal(request.id, Cause.PROMISED)
@@ -96,7 +105,7 @@ class Offering:
                 return again
             placer.undo(request, again)
         pinned = self.profile.pins.get(request.id)
-        if pinned is not None and sizes in (None, fewest(request)):
+        if pinned is not None and pinned.start <= self.now and sizes in (None, fewest(request)):
             pods = self.profile.promise(pinned).pods
             if seat(self.nodes, request, pods):
                 return pods

@@ -2,22 +2,22 @@
 
 The order offers gangs whose limits let them run, one after the other. A gang starts where there is room and where it
 delays no promise. For the first of those that cannot, victims are looked for, whose places it gets when they have gone.
-Whoever still waits is planned into the future, in the same order, and told why it waits.
+Whoever still waits is planned into the future, in the same order and within the same limits, and told why it waits.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
-from policies.scheduling.demands import demand
 from policies.scheduling.displacing import Displacing
-from policies.scheduling.elastic import growths
+from policies.scheduling.growing import grown
 from policies.scheduling.model import (
     Cause,
     Decision,
     Eviction,
-    Growth,
     Pod,
     Promise,
     Refusal,
@@ -31,12 +31,12 @@ from policies.scheduling.order import Round, places
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length, promised
 from policies.scheduling.seats import seat
-from policies.scheduling.sizes import held, largest
 from policies.scheduling.world import World
 
 SECONDS_TO_GO = 60  # that a gang is expected to need until its pods are gone
 MAY_DISPLACE = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.LIMIT)
 WAITS_FOR_ROOM = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.EVICTING)
+PLANNED = (*WAITS_FOR_ROOM, Cause.LIMIT, Cause.ORDER)  # their turn comes when others have ended
 
 
 def plan(world: World, now: int) -> Decision:
@@ -55,28 +55,34 @@ class _Plan:
         self.world, self.now, self.nodes = world, now, world.nodes
         settings = world.settings
         running = tuple(world.running.values())
-        self.profile = Profile(world.nodes, now, running, world.windows, step=settings.step, horizon=settings.horizon)
+        self.profile = Profile(
+            world.nodes, now, running, world.windows,
+            step=settings.step, horizon=settings.horizon, quotas=world.quotas,
+        )  # fmt: skip
         self.order = Round(world.waiting, world.quotas.copy(), self._past)
         self.offering = Offering(world, self.profile, self.order.quotas, now)
         self.displacing = Displacing(world, self.profile, self.order.quotas, now)
         self.starts: list[Start] = []
+        self.begun: set[int] = set()  # numbers of those that start
         self.evictions: list[Eviction] = [*_drained(world)]
         self.refusals: dict[str, Refusal] = {}
         self.fixed, self.seated = self.offering.fixed, self.offering.seated
 
     def decision(self) -> Decision:
         self._hold_what_is_freed()
-        self._hold_promises()
+        for number in self._hold_promises():
+            self._offer(number)
         for number in self.order:
             self._offer(number)
         left = self._left()
         self._explain(left)
         self._displace(left)
         promises = self._promises(left)
+        left = self._start_what_is_due(left, promises)
         return Decision(
             starts=tuple(self.starts),
             evictions=tuple(self.evictions),
-            growths=self._growths(left),
+            growths=grown(self.world, self.order.quotas, left, self.refusals, self.now),
             promises=tuple(promises.values()),
             refusals=tuple(self.refusals.values()),
         )
@@ -100,25 +106,31 @@ class _Plan:
         self.fixed[request.id] = Promise(request.id, start, end, pods, firm=False)
         self.profile.pin(request, self.fixed[request.id], seconds)
 
-    def _hold_promises(self) -> None:
+    def _hold_promises(self) -> list[int]:
         """What was promised before is held before anybody is offered anything; it may move to the front meanwhile.
 
-        What is due and kept back by a limit holds nothing: others may run until the limit lets it.
+        Returns those of strict queues that are due: they were promised their starts, whoever came before them since.
         """
-        waiting, quotas = self.world.waiting, self.order.quotas
-        held: dict[int, Promise] = {}
-        for promise in self.world.promises.values():
-            number = waiting.index.get(promise.request)
-            if number is None or promise.request in self.fixed:
-                continue
-            asks = waiting.asks[waiting.kind[number]]
-            if promise.start > self.now or quotas.fits(waiting.request(number).queue, asks) is None:
-                held[number] = promise
-        if held:
-            rank = places(waiting, quotas, self._past)
-            ordered = sorted(held, key=lambda number: int(rank[number]))
-            fixed = [self.world.freeing[identity].request for identity in self.fixed]
-            promised(self.profile, [*fixed, *map(waiting.request, ordered)], held.values())
+        waiting, promises, rank = self.world.waiting, self.world.promises, self._rank
+        numbers = [waiting.index[name] for name in promises if name in waiting.index and name not in self.fixed]
+        ordered = sorted((number for number in numbers if rank[number]), key=lambda number: int(rank[number]))
+        requests = [waiting.request(number) for number in ordered]
+        if not requests:
+            return []
+        fixed = [self.world.freeing[identity].request for identity in self.fixed]
+        held = [promises[request.id] for request in requests]
+        promised(self.profile, [*fixed, *requests], held, strict=False)
+        return [
+            number
+            for number, request, promise in zip(ordered, requests, held, strict=True)
+            if promise.start <= self.now and request.id in self.profile.pins
+            and self.world.quotas.rules(request.queue).strict
+        ]  # fmt: skip
+
+    @cached_property
+    def _rank(self) -> NDArray[np.int64]:
+        """Of all numbers their place in the order, before anybody starts; 0: their queue is stopped."""
+        return places(self.world.waiting, self.world.quotas, self._past)
 
     def _offer(self, number: int) -> None:
         request = self.world.waiting.request(number)
@@ -127,18 +139,19 @@ class _Plan:
             self._start(number, request, found)
             return
         self.refusals[request.id] = found
-        whole = found.cause in (Cause.CAPACITY, Cause.TOPOLOGY, Cause.NEVER) and request.reservation is None
+        anywhere = self.offering.allowed(request) is None
+        whole = anywhere and found.cause in (Cause.CAPACITY, Cause.TOPOLOGY, Cause.NEVER)
         self.order.failed(number, whole_shape=whole)
 
     def _start(self, number: int, request: Request, pods: tuple[Pod, ...]) -> None:
         self.starts.append(Start(request.id, pods))
+        self.begun.add(number)
         self.order.started(number, self.world.takes(request, pods))
         self.profile.run([Running(request, pods, self.now)])
 
     def _left(self) -> list[int]:
         """Numbers of all that go on waiting, in the order as it stands now."""
-        left = self.order.left()
-        rank = places(self.world.waiting, self.world.quotas, self._past)
+        left, rank = self.order.left(), self._rank
         stopped = rank[left] == 0
         ordered = left[np.lexsort((rank[left], stopped))]
         return [int(number) for number in ordered]
@@ -182,12 +195,10 @@ class _Plan:
                 self.refusals[request.id] = replace(refusal, cause=Cause.EVICTING, behind=proof.evictions[0].victim)
 
     def _promises(self, left: Sequence[int]) -> dict[str, Promise]:
-        """When they start. Who is kept back by a limit or by its queue is promised nothing."""
+        """When they start. Nobody is promised anything in a queue that is stopped, or by a window that is to come."""
         waiting = [self.world.waiting.request(number) for number in left]
         fixed = [request for request in waiting if request.id in self.fixed]
-        planned = [
-            each for each in waiting if self.refusals[each.id].cause in WAITS_FOR_ROOM and each.id not in self.fixed
-        ]
+        planned = [each for each in waiting if self.refusals[each.id].cause in PLANNED and each.id not in self.fixed]
         wanted = [*fixed, *planned[: self.world.settings.depth]]
         found = dict(self.fixed)
         kept = [each for each in self.world.promises.values() if each.request not in self.fixed]
@@ -195,32 +206,28 @@ class _Plan:
             identity = outlook.request.id
             if outlook.promise is not None and identity not in found:
                 found[identity] = outlook.promise
-            if outlook.too_large:
+            if outlook.too_large and self.refusals[identity].cause in WAITS_FOR_ROOM:
                 self.refusals[identity] = replace(self.refusals[identity], cause=Cause.NEVER)
         return {identity: found[identity] for identity in found if identity in self.refusals}
 
-    def _growths(self, left: Sequence[int]) -> tuple[Growth, ...]:
-        running = [gang for gang in self.world.running.values() if _may_grow(gang)]
-        if not running:
-            return ()
-        waiting = [self.world.waiting.request(number) for number in left]
-        waiting = [request for request in waiting if self.refusals[request.id].cause is not Cause.NEVER]
-        free = ~self.nodes.among(name for window in self.world.windows for name in window.nodes)
-        settings = self.world.settings
-        return growths(
-            self.nodes, self.world.placer.place, running, waiting, self.now, settings.pace, self.world.resized,
-            may=self._may_have, allowed=free,
-        )  # fmt: skip
+    def _start_what_is_due(self, left: Sequence[int], promises: dict[str, Promise]) -> list[int]:
+        """What others that start leave free may let somebody start who was refused before them. Who is still left.
 
-    def _may_have(self, gang: Running, sizes: tuple[int, ...]) -> bool:
-        more = [new - old for new, old in zip(sizes, held(gang), strict=True)]
-        return self.order.quotas.fits(gang.request.queue, demand(gang.request, more)) is None
-
-
-def _may_grow(gang: Running) -> bool:
-    if gang.leaving or gang.request.reservation is not None:
-        return False
-    return any(have < largest(role) for have, role in zip(held(gang), gang.request.roles, strict=True))
+        Whoever was told to go in this round is there still, though it is planned as if it had gone.
+        """
+        blocked: set[str] = set()
+        for number in left if not self.displacing.gone else ():
+            request = self.world.waiting.request(number)
+            due = request.id in promises and promises[request.id].start <= self.now and request.id not in self.fixed
+            if due and request.queue not in blocked:
+                self._offer(number)
+            if number not in self.begun and self.world.quotas.rules(request.queue).strict:
+                blocked.add(request.queue)
+        for number in self.begun:
+            identity = self.world.waiting.request(number).id
+            self.refusals.pop(identity, None)
+            promises.pop(identity, None)
+        return [number for number in left if number not in self.begun]
 
 
 def _drained(world: World) -> list[Eviction]:

@@ -1,4 +1,5 @@
-"""What is free on each node over time: running gangs until their ends, planned placements, and nodes that are claimed.
+"""What is free over time, on each node and of each limit: running gangs until their ends, planned placements, and nodes
+that are claimed.
 
 Exact seconds are the truth. A grid of slots, from now to the horizon, only rules out where a search need not look.
 """
@@ -10,21 +11,24 @@ from numpy.typing import NDArray
 
 from policies.scheduling.asks import Asks, Claim
 from policies.scheduling.kernels_asks import Work
-from policies.scheduling.kernels_batch import (
+from policies.scheduling.kernels_batch import free_now, plan
+from policies.scheduling.kernels_gangs import (
     AGAIN,
     FORCE,
+    KNOWN,
     LEAVE,
     LOOK,
     ROWS_PER_GANG,
     SEEK,
     START,
+    TWIN,
     Batch,
-    free_now,
-    plan,
 )
 from policies.scheduling.kernels_time import AMOUNTS, FULLEST, NEVER, NOW, ORIGIN, Ints, Table, forget, own
+from policies.scheduling.limits import Limiting
 from policies.scheduling.model import Pod, Promise, Request, Running
 from policies.scheduling.nodes import Nodes
+from policies.scheduling.quotas import Quotas
 from policies.scheduling.time_rows import Row, batch_of, pods_of, seat, sizes_of
 from policies.scheduling.time_table import empty_table, more_amounts, more_segments, work_for
 
@@ -34,8 +38,9 @@ DAY = 86_400
 class Profile:
     """Places of gangs over time, on the nodes that are open.
 
-    `step`, `horizon`: of the grid, in seconds; nothing is planned to start after the horizon. `freed`: something became
-    free since it was last set to False, so that a gang may start earlier than it was promised.
+    `step`, `horizon`: of the grid, in seconds; nothing is planned to start after the horizon. `quotas`: limits that
+    gangs count against, with what those that run use of them now, and others for ever; None: there are none.
+    `freed`: something became free since it was last set to False, so that a gang may start earlier than was promised.
     """
 
     def __init__(
@@ -47,11 +52,13 @@ class Profile:
         *,
         step: int = 300,
         horizon: int = 4 * DAY,
+        quotas: Quotas | None = None,
     ) -> None:
         self.nodes = nodes
         self.now = now
         self.step = step
         self.asks = Asks(nodes, claims)
+        self.limits = Limiting(quotas, self.asks, now)
         self.running: dict[str, Row] = {}
         self.pins: dict[str, Row] = {}
         self.unseated: dict[str, tuple[Row, Promise, str]] = {}
@@ -62,22 +69,18 @@ class Profile:
         claimed = {nodes.index[name] for claim in claims for name in claim.nodes if name in nodes.index}
         for node in sorted(claimed.union(np.flatnonzero(~nodes.open).tolist())):
             self._own(node)
-        self.run(running)
+        self._take_in(running, KNOWN)
 
     def row(self, request: Request, length: int | None, sizes: Sequence[int] | None = None) -> Row:
         """A gang without a place. `length` None: endless. With a limit that is its length, its end is declared."""
         declared = length is not None and request.limit is not None
-        return Row(request, self.asks.number(request, sizes), NEVER if length is None else length, declared)
+        kind, (holder, line) = self.asks.number(request, sizes), self.limits.of(request.queue)
+        twin = self.limits.twin(kind, holder)
+        return Row(request, kind, NEVER if length is None else length, declared, twin, holder, line)
 
     def run(self, running: Iterable[Running]) -> None:
         """Gangs hold their nodes from now on; what was planned for them is given up."""
-        gangs = [gang for gang in running if any(pod.node in self.nodes.index for pod in gang.pods)]
-        pins = {name: self.pins.pop(name) for gang in gangs if (name := gang.request.id) in self.pins}
-        self._remove(list(pins.values()), freed=False)
-        rows = {gang.request.id: self._run(gang) for gang in gangs}
-        self.plan(list(rows.values()), [FORCE] * len(rows))
-        self.running |= rows
-        self.freed |= any(not rows[name].covers(pin) for name, pin in pins.items())
+        self._take_in(running, FORCE)
 
     def end(self, ids: Iterable[str], at: int | None = None) -> None:
         """Running gangs have gone. `at`: when, if it is later than the profile's now and it has yet to advance."""
@@ -140,6 +143,7 @@ class Profile:
         head = self._table.head
         if now - head[ORIGIN] >= self.step:
             forget(self._table, now)
+            self.limits.forget(now)
             self._work.twin[:, 0] = 0
         head[NOW] = now
         late = {identity: row for identity, row in self.running.items() if row.end <= now}
@@ -169,7 +173,7 @@ class Profile:
         self._grown()
         batch = batch_of(self.asks.kinds, rows, modes)
         self._treat(batch)
-        for at, (start, end, sure, firm, first, last) in enumerate(batch.gang[:, START:].tolist()):
+        for at, (start, end, sure, firm, first, last) in enumerate(batch.gang[:, START:TWIN].tolist()):
             row = rows[at]
             if modes[at] == SEEK or row.start != start or row.firm != firm:
                 row.told = None
@@ -187,6 +191,15 @@ class Profile:
             pods = pods_of(row, self.asks.kinds[row.kind], self.nodes, self._devices)
             row.told = Promise(row.request.id, row.start, None if row.end >= NEVER else row.end, pods, row.firm)
         return row.told
+
+    def _take_in(self, running: Iterable[Running], mode: int) -> None:
+        gangs = [gang for gang in running if any(pod.node in self.nodes.index for pod in gang.pods)]
+        pins = {name: self.pins.pop(name) for gang in gangs if (name := gang.request.id) in self.pins}
+        self._remove(list(pins.values()), freed=False)
+        rows = {gang.request.id: self._run(gang) for gang in gangs}
+        self.plan(list(rows.values()), [mode] * len(rows))
+        self.running |= rows
+        self.freed |= any(not rows[name].covers(pin) for name, pin in pins.items())
 
     def _run(self, gang: Running) -> Row:
         """Until it is over: its limit or else its estimate after its start, or soon if it was told to go."""
@@ -245,12 +258,16 @@ class Profile:
             self._work = work_for(self._table, 0)
         while self._table.head[FULLEST] + segments + ROWS_PER_GANG > self._table.segment.shape[1]:
             self._table = more_segments(self._table)
-        if len(self._work.twin) < len(self.asks.kinds):
-            self._work = work_for(self._table, 2 * len(self.asks.kinds))
+        if len(self._work.twin) < self.limits.twins:
+            self._work = work_for(self._table, 2 * self.limits.twins)
 
     def _treat(self, batch: Batch) -> None:
         done = 0
         while done < len(batch.gang):
-            done = plan(self._table, self.asks.arrays(), batch, self._work, done)
-            if done < len(batch.gang):
+            done = plan(self._table, self.asks.arrays(), self.limits.arrays(), batch, self._work, done)
+            if done == len(batch.gang):
+                return
+            if self._table.head[FULLEST] + ROWS_PER_GANG > self._table.segment.shape[1]:
                 self._table = more_segments(self._table)
+            else:
+                self.limits.more_pieces()

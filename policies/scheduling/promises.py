@@ -1,14 +1,15 @@
 """When every waiting gang starts, and where: planned placements that hold, and why one of them changed.
 
 A promise holds against every gang that comes later. It moves only earlier, unless a gang whose class may displace it
-does so, something runs past its end, or a node takes no more pods; the reason then says which.
+does so, something runs past its end, or a node takes no more pods; the reason then says which. It is within all limits
+of its queue at every moment, and in a strict queue nobody is promised a start before those that come before it.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from policies.scheduling.kernels_batch import AGAIN, EARLIER, SEEK
+from policies.scheduling.kernels_gangs import AGAIN, EARLIER, PASS, SEEK
 from policies.scheduling.model import Promise, Request
 from policies.scheduling.profile import Profile
 from policies.scheduling.time_rows import Row
@@ -42,14 +43,17 @@ def length(request: Request) -> int | None:
     return request.limit if request.limit is not None else request.estimate
 
 
-def promised(profile: Profile, waiting: Sequence[Request], kept: Iterable[Promise] = ()) -> tuple[Outlook, ...]:
+def promised(
+    profile: Profile, waiting: Sequence[Request], kept: Iterable[Promise] = (), *, strict: bool = True
+) -> tuple[Outlook, ...]:
     """Outlooks of all waiting gangs, in their order, and the profile holds the promises.
 
     `kept`: promises made before that the profile may not know, because it was made anew. Elastic gangs are planned at
-    their fewest pods. Gangs that are pinned and wait no longer lose their places.
+    their fewest pods. Gangs that are pinned and wait no longer lose their places. `strict` False: `waiting` does not
+    have all gangs of strict queues, so that those only keep what they have.
     """
     before, reasons = _resume(profile, waiting, kept)
-    behind = _plan(profile, waiting, reasons)
+    behind = _plan(profile, waiting, reasons, strict)
     profile.freed = behind
     return tuple(_outlook(profile, request, before.get(request.id), reasons) for request in waiting)
 
@@ -58,8 +62,10 @@ def arrived(profile: Profile, request: Request) -> tuple[Outlook, ...]:
     """The outlook of one more gang, behind all that have promises, and of those that it displaces."""
     before = {} if not request.displaces else {name: profile.promise(row) for name, row in profile.pins.items()}
     reasons: dict[str, str] = {}
+    order = [*(row.request for row in profile.pins.values()), request]
+    _line_up(profile, order, request)
     _seek(profile, [request])
-    moved = _displace(profile, request, list(profile.pins), reasons) if request.displaces else []
+    moved = _displace(profile, request, order, reasons) if request.displaces else []
     return tuple(_outlook(profile, each, before.get(each.id), reasons) for each in (request, *moved))
 
 
@@ -92,7 +98,21 @@ def _resume(
                 rows[name].start = max(promise.start, profile.now)
                 reasons[name] = _why(profile, rows[name], promise)
     _again(profile, asked, rows)
+    _give_way(profile, waiting, rows, reasons)
     return before, reasons
+
+
+def _give_way(profile: Profile, waiting: Sequence[Request], rows: Mapping[str, Row], reasons: dict[str, str]) -> None:
+    """Who is behind one of its strict queue that lost its place loses its own."""
+    slipped: dict[int, str] = {}  # line -> the first that lost its place
+    for request in waiting if profile.limits.has_lines else ():
+        name = request.id
+        line = profile.limits.of(request.queue)[1]
+        if name in rows and name not in profile.pins:
+            slipped.setdefault(line, name)
+        elif line >= 0 and line in slipped and name in profile.pins:
+            profile.unpin([name])
+            reasons[name] = f"{slipped[line]}, which is before it in its strict queue, starts later"
 
 
 def _why(profile: Profile, row: Row, promise: Promise) -> str:
@@ -106,28 +126,29 @@ def _why(profile: Profile, row: Row, promise: Promise) -> str:
     return "it did not start when it was due" if promise.start < profile.now else "its place was taken"
 
 
-def _plan(profile: Profile, waiting: Sequence[Request], reasons: dict[str, str]) -> bool:
+def _plan(profile: Profile, waiting: Sequence[Request], reasons: dict[str, str], strict: bool) -> bool:
     """Search for all in order. Whether something became free that gangs before it in order have not tried yet."""
     rows: list[Row] = []
     modes: list[int] = []
     behind = False
+    profile.limits.start_lines()
     for request in waiting:
         pinned = profile.pins.get(request.id)
-        if pinned is None:
-            rows.append(_fresh(profile, request))
-            modes.append(SEEK)
-        elif profile.freed and pinned.start > profile.now:
-            rows.append(pinned)
-            modes.append(EARLIER)
+        row = _fresh(profile, request) if pinned is None else pinned
+        if not strict and row.line >= 0:
+            continue
+        if pinned is None or row.line >= 0 or (profile.freed and row.start > profile.now):
+            rows.append(row)
+            modes.append(SEEK if pinned is None else EARLIER if profile.freed and row.start > profile.now else PASS)
         if pinned is None and request.displaces:
             _hold(profile, rows, modes)
-            behind |= bool(_displace(profile, request, [each.id for each in waiting], reasons))
+            behind |= bool(_displace(profile, request, waiting, reasons))
             rows, modes = [], []
     _hold(profile, rows, modes)
     return behind
 
 
-def _displace(profile: Profile, request: Request, order: Sequence[str], reasons: dict[str, str]) -> list[Request]:
+def _displace(profile: Profile, request: Request, order: Sequence[Request], reasons: dict[str, str]) -> list[Request]:
     """Start it before gangs of lower priority if that is earlier. Those that lost their places, which have others."""
     own = profile.pins.get(request.id)
     if own is not None and own.start <= profile.now:
@@ -135,21 +156,37 @@ def _displace(profile: Profile, request: Request, order: Sequence[str], reasons:
     below = {name: row for name, row in profile.pins.items() if row.request.priority < request.priority}
     freed = profile.freed
     profile.unpin([*below, *([request.id] if own else [])])
+    _line_up(profile, order, request)
     _seek(profile, [request])
     found = profile.pins.get(request.id)
     if own is not None and found is not None and found.start >= own.start:
         profile.unpin([request.id])
         _again(profile, [request.id], {request.id: own})
-    _again(profile, order, below)
-    moved = [below[name].request for name in order if name in below and name not in profile.pins]
+    _again(profile, [each.id for each in order], below)
+    moved = [each for each in order if each.id in below and each.id not in profile.pins]
     reasons.update((each.id, f"displaced by {request.id}") for each in moved)
-    _seek(profile, moved)
+    for each in moved:
+        _line_up(profile, order, each)
+        _seek(profile, [each])
+    _line_up(profile, order, request, after=True)
     profile.freed = freed
     return moved
 
 
+def _line_up(profile: Profile, order: Sequence[Request], until: Request, *, after: bool = False) -> None:
+    """Say of strict queues what those before `until` in order, or up to it, keep whoever follows from."""
+    if not profile.limits.has_lines:
+        return
+    at = next(number for number, each in enumerate(order) if each.id == until.id)
+    rows = [profile.pins.get(each.id) or _fresh(profile, each) for each in order[: at + after]]
+    rows = [row for row in rows if row.line >= 0]
+    profile.limits.start_lines()
+    profile.plan(rows, [PASS] * len(rows))
+
+
 def _again(profile: Profile, order: Iterable[str], rows: Mapping[str, Row]) -> None:
     """Those of the rows whose places are free get them back, in this order."""
+    profile.limits.start_lines()
     ordered = [rows[name] for name in order if name in rows]
     _hold(profile, ordered, [AGAIN] * len(ordered))
 

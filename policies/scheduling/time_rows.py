@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from policies.scheduling.asks import Kind
-from policies.scheduling.kernels_batch import Batch
+from policies.scheduling.kernels_gangs import Batch
 from policies.scheduling.kernels_time import NEVER, Ints
 from policies.scheduling.model import Pod, Promise, Request
 from policies.scheduling.nodes import Nodes
@@ -16,12 +16,16 @@ NOWHERE = np.zeros(0, np.int64)
 
 @dataclass(slots=True)
 class Row:
-    """A gang's places in the profile. `sure`: when they are free again even if only declared ends come."""
+    """A gang's places in the profile. `sure`: when they are free again even if only declared ends come. `twin`,
+    `holder`, `line`: as in `Batch`."""
 
     request: Request
     kind: int
     length: int
     declared: bool
+    twin: int
+    holder: int
+    line: int
     start: int = NEVER
     end: int = NEVER
     sure: int = NEVER
@@ -53,8 +57,8 @@ def batch_of(kinds: Sequence[Kind], rows: Sequence[Row], modes: Sequence[int]) -
         if row.placed:
             node[first:last], bits[first:last] = row.nodes, row.bits
         own = (row.kind, mode, row.length, row.declared, row.start, row.end, row.sure, row.firm)
-        values.append((*own, first, last))
-    spare = np.zeros((2, max(counts)), np.int64)
+        values.append((*own, first, last, row.twin, row.holder, row.line))
+    spare = np.zeros((4, max(counts)), np.int64)
     return Batch(np.array(values, np.int64), np.concatenate(roles), node, bits, spare)
 
 
