@@ -38,6 +38,7 @@ class Flags:
     queue: str | None = None
     priority: int | None = None
     priority_class: str | None = None
+    array: Mapping[str, int] | None = None
     after: Sequence[str] = ()
     timeout: str | None = None
     retries: int | None = None
@@ -75,6 +76,7 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "queue": flags.queue,
         "priority": flags.priority,
         "priorityClass": flags.priority_class,
+        "array": dict(flags.array) if flags.array is not None else None,
         "after": dependencies(flags.after) or None,
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from perdure.cli.array_words import array_plan
 from perdure.cli.humane import count, size
 from perdure.cli.order_words import after_words
 from perdure.cli.output import Column, Shape
@@ -20,6 +21,7 @@ def plan_lines(plan: Plan, draft: Draft[SubmitJob]) -> list[tuple[str, str]]:
         ("name", f"{plan.name} in project {plan.project}"),
         ("template", plan.template or ""),
         ("command", shlex.join(plan.command)),
+        ("array", array_plan(plan.array)),
         ("runs on", _size(plan)),
         ("cluster", plan.cluster if plan.cluster != "local" else ""),
         ("after", after_words(plan.after)),

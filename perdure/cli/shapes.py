@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from perdure.cli.array_words import array_brief, array_lines
 from perdure.cli.humane import ago, count, lasting, number, size, sparkline
 from perdure.cli.order_words import after_words
 from perdure.cli.output import Column, Shape
@@ -60,6 +61,8 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
         ("failure", text(job.failure)),
         ("exit code", text(job.exit_code)),
         ("attempt", text(job.attempt or "")),
+        *array_lines(job.array),
+        ("array", f"index {job.array_index} of {job.parent}" if job.parent else ""),
         ("runs on", _size(job)),
         ("after", after_words(job.after)),
         ("progress", _progress(job)),
@@ -75,6 +78,11 @@ def _job_lines(job: Any) -> list[tuple[str, str]]:
         ("workflow", job.links.workflow),
     ]
     return [(name, text(value)) for name, value in lines]
+
+
+def _reason(job: Any) -> str:
+    """Of an array that is under way, where its jobs are; else the reason alone."""
+    return text(job.reason) if job.array is None or job.ended_at is not None else array_brief(job.array)
 
 
 def _size(job: Any) -> str:
@@ -120,7 +128,7 @@ JOB = Shape(
         Column("RAN", _span),
         Column("OWNER", lambda job: job.owner, spare=True),
         Column("ID", lambda job: job.id, spare=True),
-        Column("REASON", lambda job: job.reason),
+        Column("REASON", _reason),
     ),
     name=lambda job: job.name,
     lines=_job_lines,

@@ -141,14 +141,18 @@ def _accepted(client: Client, view: JobView, out: Out, after: After, outcome: st
     if not after.stays:
         out.one(view, ACCEPTED)
         known = view.id if ID.fullmatch(view.name) else view.name  # an id of another job goes before a name
-        terminal.say(f"follow it:  perdure jobs logs -f {known}")
+        follow = f"perdure jobs logs -f {known}" if view.array is None else f"perdure jobs children {known}"
+        terminal.say(f"follow it:  {follow}")
         return int(Exit.OK)
     run = Run(client, view.id, view.project, view)
+    logs = after.follow and view.array is None
+    if after.follow and not logs:
+        terminal.say("an array has no log of its own: waiting for its end")
     with following.detaching(view.name, view.id):
-        if after.follow:
+        if logs:
             following.follow_logs(run, out)
         ended = run.wait()
-    if not after.follow:
+    if not logs:
         out.one(ended, ACCEPTED)
     terminal.say(f"{ended.name} {ended.phase}: {ended.reason}")
     return following.exit_code(ended, propagate=after.propagate_exit)

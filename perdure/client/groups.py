@@ -31,6 +31,8 @@ class Jobs(Group[C]):
     import_ = Verb(jobs.import_jobs)
     list = Verb(jobs.list_jobs)
     each = Iterate(paged(jobs.list_jobs))
+    children = Verb(jobs.children)
+    each_child = Iterate(paged(jobs.children))
     get = Verb(jobs.get)
     why = Verb(jobs.why)
     wait = Verb(jobs.wait)

@@ -1,36 +1,24 @@
 """Arrays as people see them: one job that stands for many."""
 
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from activities.adapters.arrays import SqlArrays
-from definitions.array_state import ArrayState
 from definitions.states import FailureClass, Phase
 from policies.array_children import child_id
-from store.engine import reading
-from store.tables_jobs import JobRow
 from tests.api.world import World, document, schedule_document, template_document
-from workers.starter import array_input
+from tests.support.array_rows import make_jobs
 
 ARRAY = {"first": 0, "last": 8, "step": 2, "limit": 3}
 SHOWN = {"first": 0, "last": 8, "step": 2, "limit": 3, "count": 5}
 
 
 async def swept(world: World) -> str:
-    """An array whose first jobs were made."""
+    """An array whose first three jobs were made."""
     job = await world.submit("sweep", array=ARRAY)
-    with reading(world.engine) as active:
-        start = array_input(active.get_one(JobRow, job["id"]), timedelta(minutes=2))
-    assert start is not None
-    SqlArrays(world.engine, now=world.clock.now).make(running(start.state), 0, 3)
+    make_jobs(world.engine, job["id"], 3, world.clock.now())
     identity: str = job["id"]
     return identity
-
-
-def running(state: ArrayState) -> ArrayState:
-    return state.model_copy(update={"phase": Phase.RUNNING})
 
 
 async def names(world: World, query: str) -> list[str]:

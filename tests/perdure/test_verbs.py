@@ -81,6 +81,7 @@ TABLE: dict[str, tuple[str, str]] = {
     "jobs.import": ("jobs.import_", "import kubernetes"),
     "jobs.objects": ("jobs.objects", "render --cluster"),
     "jobs.objectsDiff": ("jobs.objects_diff", "jobs objects"),
+    "jobs.children": ("jobs.children", "jobs children"),
     "jobs.get": ("jobs.get", "jobs show"),
     "jobs.delete": ("jobs.delete", "jobs delete"),
     "jobs.why": ("jobs.why", "jobs why"),
@@ -158,7 +159,7 @@ PAGES = {"system.errorPage", "system.errorPages", "system.reference", "system.st
 ONLY_CLIENT = {  # other forms of verbs in the table: all pages at once, a plan, bytes into a file
     "jobs.plan",
     "jobs.download_artifact",
-    *(f"jobs.each{what}" for what in ("", "_attempt", "_checkpoint", "_metric", "_artifact")),
+    *(f"jobs.each{what}" for what in ("", "_child", "_attempt", "_checkpoint", "_metric", "_artifact")),
     *(f"{noun}.each" for noun in ("templates", "secrets", "schedules", "clusters", "nodes")),
     *(f"{client}.each" for client, _ in SCHEDULING.values()),
     *(f"reservations.each{what}" for what in ("", "_window", "_calendar")),

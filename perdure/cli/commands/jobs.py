@@ -21,6 +21,7 @@ def register(app: typer.Typer) -> None:
     command(app, "show", "perdure jobs show digits", "perdure jobs show digits --json phase,reason", shows="JobView")(
         show
     )
+    command(app, "children", "perdure jobs children sweep --phase Failed", shows="JobView")(children)
     command(app, "why", "perdure jobs why digits", shows="Why")(why)
     command(app, "objects", "perdure jobs objects tuned", shows="ObjectsDiff")(objects)
     command(app, "wait", "perdure jobs wait digits --timeout 2h", shows="JobView")(wait)
@@ -40,6 +41,8 @@ def list_(
     cluster: Annotated[str | None, typer.Option(metavar="NAME", help="Only jobs on this cluster.")] = None,
     template: Annotated[str | None, typer.Option(help="Only jobs of this template.")] = None,
     schedule: Annotated[str | None, typer.Option(help="Only jobs of this schedule.")] = None,
+    array: Annotated[str | None, typer.Option(metavar="JOB", help="Only jobs of this array.")] = None,
+    with_children: Annotated[bool, typer.Option("--children", help="Jobs of arrays too.")] = False,
     since: given.Since = None,
     limit: given.Limit = None,
     cursor: given.Cursor = None,
@@ -49,7 +52,7 @@ def list_(
     json: given.Json = None,
     output: given.Output = None,
 ) -> None:
-    """List jobs, newest first."""
+    """List jobs, newest first. An array stands for its jobs, unless these are asked for."""
     from perdure.cli.lists import changes, show_list
     from perdure.cli.shapes import JOB
     from perdure.client.operations import jobs
@@ -66,13 +69,38 @@ def list_(
         schedule=schedule,
         name=name,
         cluster=cluster,
+        array=array,
+        children=True if with_children else None,
     )
     with session.client(project) as client:
         if not watch:
             show_list(client, out, JOB, make, limit=limit, cursor=cursor, whole=whole)
             return
         look = partial(lambda: client.call(make(limit=limit or 500)).items)
-        out.stream(changes(look, lambda job: (job.id, job.generation, job.step)), JOB)
+        out.stream(changes(look, lambda job: (job.id, job.generation, job.step, str(job.array))), JOB)
+
+
+def children(
+    job: given.Job,
+    phase: Annotated[
+        list[given.PhaseName] | None, typer.Option(case_sensitive=False, help="Only these phases; repeatable.")
+    ] = None,
+    limit: given.Limit = None,
+    cursor: given.Cursor = None,
+    whole: given.All = False,
+    project: given.Project = None,
+    json: given.Json = None,
+    output: given.Output = None,
+) -> None:
+    """List the jobs of an array, by index."""
+    from perdure.cli.lists import show_list
+    from perdure.cli.shapes import JOB
+    from perdure.client.operations import jobs
+    from perdure.client.phases import phases
+
+    make = partial(jobs.children, job, phase=phases(phase))
+    with session.client(project) as client:
+        show_list(client, Out.of(json, output), JOB, make, limit=limit, cursor=cursor, whole=whole)
 
 
 def show(
@@ -157,7 +185,7 @@ def clone(
 
 
 def delete(job: given.Job, yes: given.Yes = False, project: given.Project = None) -> None:
-    """Delete an ended job with its logs, checkpoints and artifacts."""
+    """Delete an ended job with its logs, checkpoints and artifacts; an array with its jobs."""
     from perdure.cli.terminal import say
 
     session.confirm(f"Delete job {job} with all it left?", yes)

@@ -34,6 +34,7 @@ def register(app: typer.Typer) -> None:
         "perdure run --template finetune --set epochs=3 --wait",
         "perdure run --cluster north-1 --gpus 8 -- python train.py",
         "perdure run --queue research --gpus 1 -- python train.py",
+        "perdure run --array 0-99%10 -- python train.py",
         "perdure run --after prepare-data --after clean-up:any -- python train.py",
         shows="JobView",
         context_settings={"allow_interspersed_args": False},
@@ -55,6 +56,12 @@ def run(
         int | None, typer.Option(metavar="N", min=0, max=100, help="0 to 100; more goes first.")
     ] = None,
     priority_class: Annotated[str | None, typer.Option(metavar="NAME", help="Its priority class.")] = None,
+    array: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FIRST-LAST[:STEP][%LIMIT]", help="One job per index, told by PERDURE_ARRAY_INDEX; LIMIT at once."
+        ),
+    ] = None,
     after: Annotated[
         list[str] | None,
         typer.Option(
@@ -108,6 +115,7 @@ def run(
     On a terminal it asks before it submits. Ctrl-C while it follows or waits leaves the job running.
     """
     from perdure.cli import submitting
+    from perdure.cli.array_words import array_of
     from perdure.cli.job_document import Flags, check_command, check_no_template
     from perdure.cli.naming import body_for
 
@@ -124,6 +132,7 @@ def run(
         queue=queue,
         priority=priority,
         priority_class=priority_class,
+        array=array_of(array),
         after=after or (),
         framework=framework,
         timeout=timeout,

@@ -92,11 +92,13 @@ def list_jobs(
     schedule: str | None = None,
     name: str | None = None,
     cluster: str | None = None,
+    array: str | None = None,
+    children: bool | None = None,
     limit: int | None = None,
     cursor: str | None = None,
     project: str | None = None,
 ) -> Call[JobPage]:
-    """Jobs, newest first."""
+    """Jobs, newest first. `array`: only the jobs of this one. `children`: jobs of arrays too, else only those named."""
     query = {
         "phase": phase,
         "selector": selector,
@@ -106,10 +108,26 @@ def list_jobs(
         "schedule": schedule,
         "name": name,
         "cluster": cluster,
+        "array": array,
+        "children": children,
         "limit": limit,
         "cursor": cursor,
     }
     return Call("jobs.list", "GET", "/v1/jobs", reading(JobPage), query, project=project)
+
+
+def children(
+    job: str,
+    *,
+    phase: list[Phase] | None = None,
+    limit: int | None = None,
+    cursor: str | None = None,
+    project: str | None = None,
+) -> Call[JobPage]:
+    """The jobs of an array, by index."""
+    query = {"phase": phase, "limit": limit, "cursor": cursor}
+    path = f"/v1/jobs/{segment(job)}/children"
+    return Call("jobs.children", "GET", path, reading(JobPage), query, project=project)
 
 
 def get(job: str, *, project: str | None = None) -> Call[JobView]:
