@@ -198,4 +198,25 @@ CATALOG = (
         "list(words)",
         "tests/workers/test_end_teller.py::test_word_for_a_job_that_has_not_begun_stays_until_it_has",
     ),
+    Fault(
+        "a-gang-that-grows-holds-only-what-it-had",
+        "store/resizes.py",
+        "both[resource] = both.get(resource, 0) + amount",
+        "both[resource] = both.get(resource, 0)",
+        "tests/store/test_resizes.py::test_both_places_are_held_until_the_attempt_has_gone_and_then_only_the_new_ones",
+    ),
+    Fault(
+        "a-job-gets-places-of-a-size-that-it-asks-for-no-longer",
+        "store/gangs.py",
+        "(row.attempt + 1, row.asked_at, row.shape) == (attempt, since, ask.shape)",
+        "(row.attempt + 1, row.asked_at) == (attempt, since)",
+        "tests/store/test_resizes.py::test_a_job_that_asks_for_something_else_by_then_waits_anew_with_nothing_held",
+    ),
+    Fault(
+        "gangs-grow-into-what-limits-keep-for-those-who-wait",
+        "policies/scheduling/growing.py",
+        "return all(short is None or short.rule is Bound.POOL for short in later)",
+        "return bool(later)",
+        "tests/policies/scheduling/test_growing.py",
+    ),
 )
