@@ -23,10 +23,11 @@ from definitions.schedule_record import StoredSchedule
 from definitions.states import Phase
 from definitions.submission import JobSubmission
 from policies.next_runs import next_runs
-from store import schedules, scheduling_documents
+from store import followers, schedules, scheduling_documents
 from store.engine import reading, session
 from store.tables import JobRow
 from tests.policies.test_next_runs import schedule
+from tests.store.builders import add_job
 from tests.support.database import migrated
 from tests.support.polling import eventually_async
 from workers.schedule_backend import TemporalSchedules, engine_schedule, ranges, schedule_id
@@ -343,6 +344,27 @@ def test_a_job_that_cannot_be_accepted_is_seen_as_failed_with_the_reason(engine:
     assert (row.phase, row.failure, row.live_name) == (Phase.FAILED, "dependency", None)
     assert "PD-3705" in row.reason
     assert row.start_acknowledged_at is not None
+
+
+def test_a_run_waits_for_the_newest_job_of_a_name_and_is_seen_as_failed_without_one(engine: Engine, tick: Tick) -> None:
+    job = {
+        "apiVersion": "perdure/v1",
+        "kind": "Job",
+        "metadata": {"name": "report"},
+        "spec": {"command": ["true"], "workdir": {"mode": "none"}, "after": [{"job": "load"}]},
+    }
+    store(engine, tick, schedule(cron=["@daily"], job=job))
+    runs = SqlScheduleRuns(engine)
+    runs.submit(TickAt(tick=tick, nominal=datetime(2026, 11, 28, tzinfo=UTC)))
+    load = add_job(engine, "load", (tick.tenant, tick.project))
+    at = TickAt(tick=tick, nominal=datetime(2026, 11, 29, tzinfo=UTC))
+    assert runs.submit(at) == runs.submit(at)
+    without, run, _ = rows(engine)
+    assert (without.phase, without.failure, "[PD-2190]" in without.reason) == (Phase.FAILED, "dependency", True)
+    (awaited,) = JobSubmission.model_validate(run.submission).after
+    assert (run.phase, awaited.job, awaited.phase) == (Phase.PENDING, load.id, None)
+    with reading(engine) as active:
+        assert followers.of(active, tick.tenant, tick.project, load.id) == [run.id]
 
 
 def test_a_run_waits_in_the_queue_that_there_is_when_it_is_due(engine: Engine, tick: Tick) -> None:
