@@ -68,7 +68,7 @@ def _how(state: ArrayState, phase: Phase) -> str:
     count = state.indexes.count
     if phase is Phase.SUCCEEDED:
         return "its only job succeeded" if count == 1 else f"all {count} jobs succeeded"
-    cancelled = f"{state.cancelled} of {count} were cancelled"
+    cancelled = f"{state.cancelled} of {count} {_were(state)} cancelled"
     if phase is Phase.CANCELLED:
         return cancelled
     failed = f"{state.failed} of {count} failed: {_worst(state)}"
@@ -85,8 +85,12 @@ def _tally(state: ArrayState) -> str:
     counts = (
         (state.succeeded, "succeeded"),
         (state.failed, "failed"),
-        (state.cancelled, "were cancelled"),
+        (state.cancelled, f"{_were(state)} cancelled"),
         (state.indexes.count - state.made, "never began"),
     )
     said = ", ".join(f"{count} {what}" for count, what in counts if count)
     return f"of {jobs(state.indexes.count)} {said}"
+
+
+def _were(state: ArrayState) -> str:
+    return "was" if state.cancelled == 1 else "were"
