@@ -16,6 +16,41 @@ class Fault:
 
 CATALOG = (
     Fault(
+        "nodes-are-written-for-a-window-that-has-changed",
+        "store/reserved.py",
+        "seen = [*(column == value for column, value in key), BookingRow.version == one.version]",
+        "seen = [column == value for column, value in key]",
+        "tests/store/test_reserved.py",
+    ),
+    Fault(
+        "a-scheduler-that-starts-again-gives-windows-other-nodes",
+        "activities/scheduling_windows.py",
+        "hold(wants, nodes, kept, self._until() if wants else {})",
+        "hold(wants, nodes, (), self._until() if wants else {})",
+        "tests/activities/test_reserved_pools.py",
+    ),
+    Fault(
+        "jobs-of-the-next-window-go-with-the-last-one",
+        "policies/scheduling/bookings.py",
+        "return since < booking.ends or (booking.cancelled is not None and since == booking.ends)",
+        "return True",
+        "tests/policies/scheduling/test_claims.py",
+    ),
+    Fault(
+        "a-window-that-has-begun-gets-the-terms-of-a-later-document",
+        "policies/scheduling/calendar.py",
+        "look.entries[at].booking.begins > look.now:",
+        "look.entries[at].booking.ends > look.now:",
+        "tests/policies/scheduling/test_calendar.py",
+    ),
+    Fault(
+        "a-job-that-is-to-end-with-its-window-waits-again",
+        "policies/job_queueing.py",
+        "    if fact.for_good:\n        over = ",
+        "    if fact.resizes:\n        over = ",
+        "tests/policies/test_job_leaving.py",
+    ),
+    Fault(
         "newest-instead-of-newest-complete",
         "policies/checkpoints.py",
         "(record for record in records if record.complete)",
