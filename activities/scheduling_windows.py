@@ -17,7 +17,7 @@ from policies.scheduling.bookings import Phase, next_change, phase_of
 from policies.scheduling.claims import Held, Leave, Want, claims, hold, told_to_go
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.eligible import lost_work
-from policies.scheduling.model import Cause, Decision, Eviction, Request, Running, Start
+from policies.scheduling.model import Cause, Decision, Eviction, Refusal, Request, Running, Start
 from policies.scheduling.terms import booking_of, spec_of
 from store.base import Document
 from store.pool_reads import BookedWindow, Windows
@@ -65,10 +65,7 @@ class PoolWindows:
         going = [
             Eviction(job, "", leave.why, lost_work(running[job], now) // 1000) for job, leave in self.leaves.items()
         ]
-        refusals = tuple(
-            replace(one, cause=Cause.OVER) if one.cause is Cause.RESERVATION and one.at not in self._coming else one
-            for one in decision.refusals
-        )
+        refusals = tuple(map(self._truth, decision.refusals))
         return replace(decision, evictions=(*going, *decision.evictions), refusals=refusals)
 
     def kept(self) -> tuple[Kept, ...]:
@@ -103,6 +100,13 @@ class PoolWindows:
     def inputs(self) -> Sequence[object]:
         """What a decision is made from, shortly."""
         return [(*window, row.version) for window, row in self._rows.items()]
+
+    def _truth(self, refusal: Refusal) -> Refusal:
+        """Whatever else a job waits for, without a window to come it waits in vain."""
+        name = self._pool.rows[refusal.request].reservation
+        if name is None or name in self._coming:
+            return refusal
+        return Refusal(refusal.request, Cause.OVER, at=name)
 
     def _take(self, windows: Windows, now: int) -> None:
         self._coming = windows.coming

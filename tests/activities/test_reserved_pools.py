@@ -113,6 +113,8 @@ def test_a_job_whose_reservation_is_over_for_good_is_told_so(engine: Engine) -> 
     late = rig.wait("late", within=NAME)
     rig.decide()
     assert rig.seen(late).cause == "reservation"
+    for number in range(4):  # which leave no room at all
+        rig.wait(f"busy{number}", queue="others")
     rig.at(ENDS)
     rig.at(ENDS + MINUTE)
     row = rig.seen(late)
