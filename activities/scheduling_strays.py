@@ -1,6 +1,6 @@
 """Jobs that run without a ticket, accepted before there were queues: what they use is not given to anybody else.
 
-They are in no queue and nobody displaces them. Where a job's pods have not been seen yet, they are taken to be where
+They are in no queue, nobody displaces them, and they keep the size that they have. Where a job's pods have not been seen yet, they are taken to be where
 they would be placed now.
 """
 
@@ -37,10 +37,11 @@ class Strays:
 
     def _adopt(self, stray: Stray, now: int) -> None:
         spec = Job.model_validate(stray.spec).spec
+        seen = stray.nodes[:: spec.processes_per_node]
+        spec = spec.model_copy(update={"elastic": None, "nodes": len(seen) if spec.elastic and seen else spec.nodes})
         since = now if stray.started_at is None else int(stray.started_at.timestamp())
         asked = Asked(stray.job, self._queue, shape_of(spec), submitted=since, limit=limit_of(spec))
         request = self._shapes.request(asked, KEPT)
-        seen = stray.nodes[:: spec.processes_per_node]
         pods = self._seen(request, seen) if all(node in self._world.nodes.index for node in seen) else ()
         if len(pods) < spec.nodes:
             pods = self._somewhere(request)

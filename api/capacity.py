@@ -1,7 +1,7 @@
 """What nodes and queues have, and what of it is held and waited for: from rows and documents to what is shown."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy.orm import Session
@@ -123,12 +123,18 @@ def _key(site: Site) -> tuple[str, str]:
 
 def _all_held(found: Picture) -> Iterator[Held]:
     for gang in found.holding:
-        roles = (role for role in found.request(gang.shape).roles for _ in range(role.count))
-        for pod, role in zip(gang.pods, roles, strict=False):
+        for pod, role in zip(gang.pods, _roles(found.request(gang.shape).roles, len(gang.pods)), strict=False):
             yield _held(gang.pool, pod["node"], role, tuple(pod.get("devices", ())))
     for job in found.loose:
         yield from _loose(job, found)
     yield from found.others
+
+
+def _roles(roles: Sequence[Role], pods: int) -> Iterable[Role]:
+    """Of each pod its role. One of several sizes has as many pods as it has."""
+    if len(roles) == 1:
+        return [roles[0]] * pods
+    return [role for role in roles for _ in range(role.count)]
 
 
 def _of_others(session: Session) -> Iterator[Held]:
@@ -143,7 +149,7 @@ def _loose(job: LooseJob, found: Picture) -> Iterator[Held]:
     if not any(job.nodes):
         return
     (role,) = found.request(shape_of(Job.model_validate(job.spec).spec)).roles
-    for node in list(dict.fromkeys(node for node in job.nodes if node))[: role.count]:
+    for node in list(dict.fromkeys(node for node in job.nodes if node))[: role.most or role.count]:
         yield _held(job.pool, node, role, ())
 
 

@@ -7,8 +7,15 @@ from sqlalchemy.orm import Session
 
 from api.access import Caller
 from api.queueing import JOB, Seen, held_nodes
-from definitions.api_queueing import DecidedDisplaced, DecidedPlaced, DecidedRefused, DecisionView, WholeDecision
-from definitions.decision_record import DecisionRecord, GangPlaced, GangRefused, GangTold
+from definitions.api_queueing import (
+    DecidedDisplaced,
+    DecidedGrown,
+    DecidedPlaced,
+    DecidedRefused,
+    DecisionView,
+    WholeDecision,
+)
+from definitions.decision_record import DecisionRecord, GangGrown, GangPlaced, GangRefused, GangTold
 from policies.scheduling.model import WHOLE
 from store.tables import DecisionRow
 
@@ -27,6 +34,7 @@ def whole_decision(caller: Caller, session: Session, row: DecisionRow) -> WholeD
         **_common(row, record),
         gangs_placed=[_placed(each, seen, each.job in dropped) for each in record.placed],
         gangs_displaced=[_displaced(each, seen, each.victim in dropped) for each in record.told],
+        gangs_grown=[_grown(each, seen, each.job in dropped) for each in record.grown],
         gangs_refused=[_refused(each, seen) for each in record.refused],
         nodes=record.counts.get("nodes", 0),
         running=record.counts.get("running", 0),
@@ -39,6 +47,8 @@ def _jobs_in(record: DecisionRecord) -> Iterator[str]:
         yield placed.job
     for told in record.told:
         yield from (told.victim, told.beneficiary, *JOB.findall(told.reason))
+    for grown in record.grown:
+        yield grown.job
     for refused in record.refused:
         yield from (refused.job, *JOB.findall(refused.reason))
 
@@ -77,6 +87,10 @@ def _displaced(gang: GangTold, seen: Seen, dropped: bool) -> DecidedDisplaced:
         lost=gang.lost,
         dropped=dropped,
     )
+
+
+def _grown(gang: GangGrown, seen: Seen, dropped: bool) -> DecidedGrown:
+    return DecidedGrown(**seen.fields(gang.job), before=gang.before, after=gang.after, dropped=dropped)
 
 
 def _refused(gang: GangRefused, seen: Seen) -> DecidedRefused:

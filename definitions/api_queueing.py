@@ -224,6 +224,14 @@ class DecidedDisplaced(JobInQueue):
     dropped: Annotated[bool, doc("It had changed meanwhile, and was told nothing.", False)] = False
 
 
+class DecidedGrown(JobInQueue):
+    """A job that gets further places, when it has saved."""
+
+    before: Annotated[int, doc("Places that it has.", 2)]
+    after: Annotated[int, doc("Places that it goes on with.", 4)]
+    dropped: Annotated[bool, doc("It had changed meanwhile, and keeps its size.", False)] = False
+
+
 class DecidedRefused(JobInQueue):
     """A job that goes on waiting, and why."""
 
@@ -237,6 +245,7 @@ class WholeDecision(DecisionView):
 
     gangs_placed: Annotated[list[DecidedPlaced], Field(description="Who got places.")] = []
     gangs_displaced: Annotated[list[DecidedDisplaced], Field(description="Who has to go, and for whom.")] = []
+    gangs_grown: Annotated[list[DecidedGrown], Field(description="Who goes on with more places.")] = []
     gangs_refused: Annotated[
         list[DecidedRefused], Field(description="Of whom it says anew why they wait: the first of the order.")
     ] = []

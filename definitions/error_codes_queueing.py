@@ -61,3 +61,11 @@ _refused(
     "Write placement.spread for one pod per machine, placement.topology for closeness, nodeAffinity for labels of "
     "nodes, or make the rule a preference.",
 )
+_refused(
+    "PD-2180",
+    "Nothing to go on from at another size",
+    "A job that changes its size is stopped and started again from its newest checkpoint, on other nodes than before. "
+    "Its cluster gives it no volume for its run folder, or one that several nodes cannot mount.",
+    "Remove elastic, name a shared storage class, or save on a volume of the job's own and say so in "
+    "checkpoints.directory.",
+)

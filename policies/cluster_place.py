@@ -18,7 +18,8 @@ class Place(Wire):
 def place_of(spec: JobSpec, settings: ClusterSettings | None, *, here: bool = True) -> Place:
     """`settings`: of the job's cluster; None for this machine. `here`: whether jobs may run on this machine at all.
 
-    Raises PD-2106 when neither names an image, PD-2107 for a job of this machine where none may run.
+    Raises PD-2106 when neither names an image, PD-2107 for a job of this machine where none may run, PD-2180 for an
+    elastic job whose checkpoints would not outlive an attempt.
     """
     if settings is None or spec.cluster is None:
         if not here:
@@ -28,7 +29,20 @@ def place_of(spec: JobSpec, settings: ClusterSettings | None, *, here: bool = Tr
     if image is None:
         detail = f"the job names no image, and cluster {spec.cluster} has none for such jobs"
         raise PerdureError("PD-2106", detail, where="spec.image")
+    _check_elastic(spec, settings)
     return Place(cluster=spec.cluster, image=image, volumes=(_run_folder(spec, settings), *_mounts(spec)))
+
+
+def _check_elastic(spec: JobSpec, settings: ClusterSettings) -> None:
+    if spec.elastic is None or spec.checkpoints.directory is not None:
+        return
+    if spec.storage is None and settings.storage_bytes is None:
+        why = "has no volume for the run folder of such jobs"
+    elif spec.elastic.max_nodes > 1 and not settings.shared_storage:
+        why = "has storage that one node at a time can mount"
+    else:
+        return
+    raise PerdureError("PD-2180", f"the job is elastic, and cluster {spec.cluster} {why}", where="spec.elastic")
 
 
 def _run_folder(spec: JobSpec, settings: ClusterSettings) -> str:

@@ -27,7 +27,7 @@ class Waiting:
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A gang with places. `pods`: of PlacedPod."""
+    """A gang with places, those of the size that it makes way for among them. `pods`: of PlacedPod."""
 
     pool: str
     shape: str
@@ -52,9 +52,9 @@ def waiting(session: Session) -> list[Waiting]:
 
 def holding(session: Session) -> list[Holding]:
     """All that is held, in an order that tells nothing of whose it is."""
-    query = select(GangRow.pool, GangRow.shape, GangRow.pods).where(GangRow.pods.is_not(None))
+    query = select(GangRow.pool, GangRow.shape, GangRow.pods, GangRow.next_pods).where(GangRow.pods.is_not(None))
     found = session.execute(query.order_by(GangRow.pool, GangRow.shape))
-    return [Holding(pool, shape, tuple(pods or ())) for pool, shape, pods in found]
+    return [Holding(pool, shape, _larger(now or [], then or [])) for pool, shape, now, then in found]
 
 
 def loose_jobs(session: Session) -> list[LooseJob]:
@@ -72,3 +72,8 @@ def loose_jobs(session: Session) -> list[LooseJob]:
 def nodes(session: Session) -> list[Document]:
     """Nodes of all clusters as they were seen last (NodeView), by cluster and name."""
     return list(session.scalars(select(NodeRow.view).order_by(NodeRow.cluster, NodeRow.name)))
+
+
+def _larger(pods: list[Document], other: list[Document]) -> tuple[Document, ...]:
+    """Of two lists of which one is a part of the other."""
+    return tuple(pods if len(pods) >= len(other) else other)

@@ -215,6 +215,11 @@ def _displaced(each: Any) -> str:
     return f"{job(each)}{whom}{why}{'; it had changed, and was told nothing' if each.dropped else ''}"
 
 
+def _grown(each: Any) -> str:
+    sizes = f"from {each.before} to {count(each.after, 'place', 'places')}"
+    return f"{job(each)}: {sizes}{'; it had changed, and keeps its size' if each.dropped else ''}"
+
+
 def _refused(each: Any) -> str:
     return f"{text(each.position)} {job(each)}: {each.reason or text(each.cause)}"
 
@@ -228,6 +233,7 @@ def _decision_lines(decision: Any) -> list[tuple[str, str]]:
         ("token", text(decision.token)),
         ("placed", "\n".join(_placed(each) for each in decision.gangs_placed)),
         ("displaced", "\n".join(_displaced(each) for each in decision.gangs_displaced)),
+        ("grown", "\n".join(_grown(each) for each in decision.gangs_grown or [])),
         ("waiting", f"{decision.waiting}{f': {_causes(decision)}' if decision.causes else ''}"),
         ("told anew", "\n".join(_refused(each) for each in decision.gangs_refused)),
     ]

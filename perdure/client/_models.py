@@ -281,6 +281,25 @@ class DecidedDisplaced(Model):
     """It had changed meanwhile, and was told nothing."""
 
 
+class DecidedGrown(Model):
+    """A job that gets further places, when it has saved."""
+
+    job: str | None = None
+    """Id of the job. Null where it is not yours to see."""
+    name: str | None = None
+    """Name of the job. Null where it is not yours to see."""
+    project: str | None = None
+    """Its project. Null where it is not yours to see."""
+    yours: bool = False
+    """Whether it is a job that you may see."""
+    before: int
+    """Places that it has."""
+    after: int
+    """Places that it goes on with."""
+    dropped: bool = False
+    """It had changed meanwhile, and keeps its size."""
+
+
 class DecidedRefused(Model):
     """A job that goes on waiting, and why."""
 
@@ -2548,6 +2567,8 @@ class WholeDecision(Model):
     """Who got places."""
     gangs_displaced: Annotated[list[DecidedDisplaced], Field(alias="gangsDisplaced", validate_default=True)] = []
     """Who has to go, and for whom."""
+    gangs_grown: Annotated[list[DecidedGrown], Field(alias="gangsGrown", validate_default=True)] = []
+    """Who goes on with more places."""
     gangs_refused: Annotated[list[DecidedRefused], Field(alias="gangsRefused", validate_default=True)] = []
     """Of whom it says anew why they wait: the first of the order."""
     nodes: int = 0

@@ -7,6 +7,12 @@ from definitions.errors import PerdureError
 from definitions.job import JobSpec
 from policies.cluster_place import Place, place_of
 
+OWN_VOLUME = {
+    "checkpoints": {"command": ["./save"], "directory": "/saves"},
+    "volumes": [{"name": "saves", "source": {"persistentVolumeClaim": {"claimName": "saves"}}}],
+    "volumeMounts": [{"name": "saves", "mountPath": "/saves"}],
+}
+
 
 def spec(**fields: object) -> JobSpec:
     return JobSpec.model_validate({"command": ["train"], **fields})
@@ -40,3 +46,27 @@ def test_the_plan_names_the_volume_of_the_run_folder() -> None:
     ]
     for settings, fields, words in given:
         assert place_of(spec(cluster="north", **fields), settings).volumes == (words,)
+
+
+@pytest.mark.parametrize(
+    ("settings", "fields", "refused"),
+    [
+        ({}, {}, False),
+        ({"shared_storage": False}, {}, True),
+        ({"shared_storage": False}, {"elastic": {"minNodes": 1, "maxNodes": 1}}, False),
+        ({"storage_bytes": None}, {}, True),
+        ({"storage_bytes": None}, {"storage": {"request": "1Gi"}}, False),
+        ({"storage_bytes": None}, OWN_VOLUME, False),
+    ],
+)
+def test_an_elastic_job_needs_checkpoints_that_outlive_an_attempt(
+    settings: dict[str, object], fields: dict[str, object], refused: bool
+) -> None:
+    job = spec(**{"cluster": "north", "elastic": {"minNodes": 1, "maxNodes": 4}, **fields})
+    there = ClusterSettings(**{"image": "i", **settings})
+    if not refused:
+        assert place_of(job, there).cluster == "north"
+        return
+    with pytest.raises(PerdureError) as found:
+        place_of(job, there)
+    assert (found.value.code.code, found.value.where) == ("PD-2180", "spec.elastic")
