@@ -1,6 +1,6 @@
 """Reservations: what one would keep before it is booked, and what is shown of those that are there."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from sqlalchemy.orm import Session
@@ -20,7 +20,8 @@ from definitions.api_reservations import (
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.reservation import Reservation, ReservationSpec
-from policies.reserving import Amount, Plan, hours, in_words, planned, still_to_come
+from policies.reserving import Amount, Plan, hours, in_words, next_weeks, planned, still_to_come
+from policies.scheduling.terms import time_of
 from store import reservation_reads, scheduling_documents
 from store.tables import BookingRow, ReservationRow, SchedulingDocumentRow
 
@@ -50,8 +51,7 @@ def plan_of(caller: Caller, session: Session, sent: Sent, weeks: int) -> Planned
     name, spec = found.metadata.name, found.spec
     others = [each for each in stored(session) if (each.kind, each.metadata.name) != (KIND, name)]
     kept = around(caller, session, [*others, found]).amount(name, spec)
-    until = now + timedelta(weeks=weeks)
-    plan = planned(spec, ZoneInfo, _seconds(now), _seconds(until), MOST_WINDOWS)
+    plan, until = next_weeks(spec, ZoneInfo, _seconds(now), weeks, MOST_WINDOWS)
     change = change_of(session, found)
     return PlannedWindows(
         name=name,
@@ -60,7 +60,7 @@ def plan_of(caller: Caller, session: Session, sent: Sent, weeks: int) -> Planned
         queue=spec.queue,
         keeps=in_words(spec.capacity),
         time_zone=spec.time_zone,
-        until=until,
+        until=time_of(until),
         price=NO_PRICE,
         **_planned(plan, kept),
     )

@@ -15,6 +15,7 @@ from policies.scheduling.walltime import moment
 from policies.scheduling.windows import LeftOut, Window, Zones, occurrences
 
 HOUR = 3600
+WEEK = 7 * 24 * HOUR
 PLACES = 3  # of hours behind the point
 NAMED = 3  # nodes that are named in a few words
 OFFSET = 6  # letters of `+01:00`
@@ -97,6 +98,13 @@ def amount(reserved: Reserved, pool: Pool | None, nodes: Sequence[Node]) -> Amou
         return Amount(-(-capacity.gpus // size) if size else None, capacity.gpus)
     assert capacity.nodes is not None
     return Amount(capacity.nodes, None if size is None else capacity.nodes * size)
+
+
+def next_weeks(spec: ReservationSpec, zones: Zones, now: int, weeks: int, most: int) -> tuple[Plan, int]:
+    """Windows of so many weeks, from now or else from the first that is to come; and the end of these weeks."""
+    first = planned(spec, zones, now, now, 1).windows
+    until = max([now, *(each.window.begins for each in first)]) + weeks * WEEK
+    return planned(spec, zones, now, until, most), until
 
 
 def planned(spec: ReservationSpec, zones: Zones, now: int, until: int, most: int) -> Plan:

@@ -39,7 +39,9 @@ Creator = Annotated[Caller, Depends(Needs(Action.CREATE, ResourceKind.RESERVATIO
 Lister = Annotated[Caller, Depends(Needs(Action.LIST, ResourceKind.RESERVATION))]
 Reader = Annotated[Caller, Depends(Needs(Action.READ, ResourceKind.RESERVATION))]
 Operator = Annotated[Caller, Depends(Needs(Action.OPERATE, ResourceKind.RESERVATION))]
-Weeks = Annotated[int, Query(description="Windows of so many weeks.", examples=[4], ge=1, le=52)]
+Weeks = Annotated[
+    int, Query(description="Windows of so many weeks from now, or from its first one on.", examples=[4], ge=1, le=52)
+]
 From = Annotated[
     date | None, Query(alias="from", description="The first day; today when left out.", examples=["2027-03-01"])
 ]

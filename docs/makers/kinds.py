@@ -23,7 +23,7 @@ OF_SCHEDULER = (
     "(`perdure simulate -f FILE`)."
 )
 PRIORITY = "It belongs to the installation. How it is used: [queues](queues.md#priorities)."
-NOT_YET = "Nothing acts on it yet, so that `perdure apply` refuses it (PD-1600)."
+RESERVED = "It belongs to the installation. How it is used: [reservations](reservations.md)."
 LOCAL_TIME = (
     "Local times are meant in the zone of `timeZone`, and are written to the minute, without an offset: "
     "`2027-03-05T10:00`. A rule keeps local times; what is charged is real time, which on a night of changing clocks "
@@ -40,7 +40,7 @@ INTRO = {
     "PriorityClass": f"A class of priority, as a document. {PRIORITY}",
     "Topology": f"How close to each other nodes are, as a document. {OF_SCHEDULER}",
     "NodePool": f"Nodes that belong together, real or made up, as a document. {OF_SCHEDULER}",
-    "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {NOT_YET} {LOCAL_TIME}",
+    "Reservation": f"Nodes or GPUs kept for a queue in windows of time, as a document. {RESERVED} {LOCAL_TIME}",
     "Secret": "A secret, as a document. How it is used: [secrets](secrets.md).",
 }
 TITLES = {"Job": "Job specification"}

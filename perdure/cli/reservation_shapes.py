@@ -38,7 +38,7 @@ def plan_lines(plan: Any) -> Iterator[str]:
         kept = (amount(window.nodes, "nodes"), amount(window.gpus, "GPUs"), amount(window.gpu_hours, "GPU-hours"))
         mark = "!" if window.clocks_change else " "
         yield f"{mark}{number:>4}  {span(window)}  {window.hours:g} h  {'  '.join(kept)}"
-        yield from (f"       clocks: {note}" for note in window.notes)
+        yield from (f"       {note}" for note in window.notes)
     yield from (f"       none on {each.day}: {each.why}" for each in plan.left_out)
     yield _in_all(plan)
     yield f"price: {plan.price}"

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -69,8 +69,8 @@ class Live:
 
 
 @contextmanager
-def live_api(folder: Path) -> Iterator[Live]:
-    """Serve the API from a thread until the block ends."""
+def live_api(folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> Iterator[Live]:
+    """Serve the API from a thread until the block ends. `now`: what time it is there."""
     (folder / "control.db").write_bytes(_migrated())
     engine = open_engine(f"sqlite:///{folder / 'control.db'}", durable=False)
     world = make_world(engine)
@@ -82,10 +82,10 @@ def live_api(folder: Path) -> Iterator[Live]:
         world.deps,
         snapshots=StoredSnapshots(objects, SnapshotLimits()),
         settings=quick,
-        now=lambda: datetime.now(UTC),
+        now=now,
         sleep=asyncio.sleep,
     )
-    world.clock.at = datetime.now(UTC)
+    world.clock.at = now()
     with _serving(create_app(world.deps), port):
         yield Live(world, url, _home(folder / "home", url, world.key()), objects)
     engine.dispose()

@@ -6,7 +6,18 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from definitions.reservation import ReservationSpec
-from policies.reserving import Amount, Plan, amount, hours, hours_by_day, in_words, planned, still_to_come, usage
+from policies.reserving import (
+    Amount,
+    Plan,
+    amount,
+    hours,
+    hours_by_day,
+    in_words,
+    next_weeks,
+    planned,
+    still_to_come,
+    usage,
+)
 from policies.scheduling.bookings import Use, booked
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.model import Node
@@ -63,6 +74,17 @@ def test_only_what_is_not_over_is_planned_and_always_the_next_one() -> None:
         True,
         False,
     ]
+
+
+def test_weeks_are_counted_from_now_or_from_the_first_window_to_come() -> None:
+    endless = spec("2027-03-05T10:00", "UTC", length="8h", repeat={"frequency": "weekly"})
+    for now, numbers, until in (
+        ("2027-01-01", [0, 1, 2], "2027-03-26T10:00"),
+        ("2027-03-20", [3, 4, 5], "2027-04-16T10:00"),
+        ("2027-03-19T12:00", [2, 3, 4, 5], "2027-04-09T12:00"),
+    ):
+        plan, end = next_weeks(endless, ZoneInfo, at(now), 3, 99)
+        assert ([each.window.number for each in plan.windows], end) == (numbers, at(until))
 
 
 def test_days_that_are_left_out_are_told_as_long_as_they_matter() -> None:

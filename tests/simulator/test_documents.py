@@ -142,7 +142,7 @@ def test_classes_order_jobs_and_count_those_that_waited_too_long(tmp_path: Path)
     ],
 )
 def test_a_job_that_would_be_refused_is_refused_here_too(
-    tmp_path: Path, row: str, documents: list[dict[str, Any]], more: dict[str, str], words: str
+    tmp_path: Path, row: str, documents: list[dict[str, Any]], more: dict[str, Any], words: str
 ) -> None:
     rows = f"id,submitted,queue,reservation,priorityClass,gpus,seconds\n{row}\n"
     with pytest.raises(PerdureError, match=words) as refused:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import BinaryIO
 
-from api.ports import KeptSnapshot, RanksRead
+from api.ports import KeptSnapshot, RanksRead, ReservationAsker
 from definitions.api_system import Finding, FindingStatus
 from definitions.attempt import AttemptRef
 from definitions.cluster_calls import Answer, ClusterCall, NodeDone, NodeOrder, RankPlace
@@ -57,15 +57,18 @@ class FakeOperator:
 
 @dataclass
 class FakeReservations:
-    """Gives every window the end that is asked for, or answers as `answer` says."""
+    """Gives every window the end that is asked for, or answers as `answer` says. `instead` is asked in its place."""
 
     asked: list[tuple[str, str, WindowAsked]] = field(default_factory=list)
     answer: Exception | WindowAnswer | None = None
+    instead: ReservationAsker | None = None
 
     async def ask(self, tenant: str, reservation: str, asked: WindowAsked) -> WindowAnswer:
         self.asked.append((tenant, reservation, asked))
         if isinstance(self.answer, Exception):
             raise self.answer
+        if self.instead is not None:
+            return await self.instead.ask(tenant, reservation, asked)
         return self.answer or WindowAnswer(ends_at=asked.until or asked.at)
 
 

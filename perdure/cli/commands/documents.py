@@ -40,8 +40,8 @@ def apply(
     """Submit what a file describes, unless the live job of that name is this very one.
 
     A live job of that name that differs is a conflict, which lists the fields. The file may also hold a template or a
-    schedule; or documents of the scheduler (queues, flavors, priority classes, topologies, node pools), which are
-    stored together or not at all. The plan is shown first, on standard error.
+    schedule; or documents of the scheduler (queues, flavors, priority classes, topologies, node pools,
+    reservations), which are stored together or not at all. The plan is shown first, on standard error.
     """
     from perdure.cli import submitting
 

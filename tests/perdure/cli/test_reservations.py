@@ -120,7 +120,7 @@ def test_every_window_is_shown_with_its_real_hours_before_it_is_booked(live: Liv
     refused = cli(*NIGHT)
     assert (refused.code, "PD-2903" in refused.err) == (2, True)
     assert "2030-03-30 22:00 +01:00 to 2030-03-31 06:00 +02:00  7 h  2 nodes" in refused.err
-    assert "clocks: it lasts 7h, not 8h, as clocks change" in refused.err
+    assert "it lasts 7h, not 8h, as clocks change" in refused.err
     assert "price: none, no price book here" in refused.err
     assert cli("reservations", "show", "night").code == 3
     planned = json.loads(cli.ok(*NIGHT, "--dry-run", "--json"))

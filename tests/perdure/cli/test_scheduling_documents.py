@@ -148,13 +148,6 @@ def test_a_job_among_them_is_refused(cli: Cli, file: Path) -> None:
     assert f"{file}:46:7 (kind)" in refused.err
 
 
-def test_a_reservation_is_refused_for_now(cli: Cli, tmp_path: Path) -> None:
-    file = tmp_path / "reservation.yaml"
-    file.write_text("apiVersion: perdure/v1\nkind: Reservation\nmetadata: {name: a}\nspec: {}\n")
-    refused = cli("apply", "-f", str(file))
-    assert (refused.code, "PD-1600" in refused.err) == (2, True)
-
-
 def test_on_a_terminal_it_is_shown_and_asked_first(live: Live, file: Path) -> None:
     seen = on_terminal(live, "apply", "-f", str(file), answer="n")
     assert "created   Queue research" in seen.out
