@@ -115,8 +115,9 @@ def distinct(name: str) -> str:
     return f"{name}-{''.join(secrets.choice(SUFFIX_LETTERS) for _ in range(4))}"
 
 
-def check_command(flags: Flags, template: str | None) -> None:
-    """A run has a command or a template, one of the two. Raises PerdureError PD-2901."""
+def check_command(flags: Flags, template: str | None, of_template: Mapping[str, object]) -> None:
+    """A run has a command or a template, one of the two, and options about a template (`of_template`) only with one.
+    Raises PerdureError PD-2901."""
     if template is None and not flags.command:
         raise PerdureError(USAGE, "there is nothing to run: no command behind -- and no --template", where="run")
     given = changed_by(flags)
@@ -124,11 +125,7 @@ def check_command(flags: Flags, template: str | None) -> None:
         detail = f"--template says what to run, and {', '.join(given)} would say it again"
         remedy = "Give the template's parameters with --set, or leave --template out."
         raise PerdureError(USAGE, detail, where="--template", remedy=remedy)
-
-
-def check_no_template(template: str | None, given: Mapping[str, object]) -> None:
-    """Options about a template mean nothing without one. Raises PerdureError PD-2901."""
-    for option, value in given.items():
+    for option, value in of_template.items():
         if template is None and value is not None:
             remedy = "Add --template NAME, or leave the option out; --env sets a variable."
             raise PerdureError(USAGE, f"{option} is about a template, and none is named", where=option, remedy=remedy)

@@ -116,7 +116,7 @@ def run(
     """
     from perdure.cli import submitting
     from perdure.cli.array_words import array_of
-    from perdure.cli.job_document import Flags, check_command, check_no_template
+    from perdure.cli.job_document import Flags, check_command
     from perdure.cli.naming import body_for
 
     flags = Flags(
@@ -147,12 +147,10 @@ def run(
         readiness_http=readiness_http,
         readiness_path=readiness_path,
     )
-    check_command(flags, template)
-    check_no_template(template, {"--set": set_values, "--template-version": template_version})
+    check_command(flags, template, {"--set": set_values, "--template-version": template_version})
     values = session.pairs("--set", set_values)
-    out = Out.of(json, output)
     then = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)
     with session.client(project) as client:
         body = body_for(client, flags, template=template, version=template_version, values=values)
-        status = submitting.submit(client, body, out, then, dry_run=dry_run, yes=yes)
+        status = submitting.submit(client, body, Out.of(json, output), then, dry_run=dry_run, yes=yes)
     raise typer.Exit(status)
