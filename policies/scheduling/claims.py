@@ -61,6 +61,13 @@ class _Choice:
     nodes: Sequence[Node]
     until: Mapping[str, int]
     held: list[Held] = field(default_factory=list)
+    spans: list[tuple[int, int, tuple[str, ...]]] = field(default_factory=list)  # of those: from, until, nodes
+    of: dict[str, set[str]] = field(default_factory=dict)  # nodes of all windows of a name
+
+    def give(self, held: Held) -> None:
+        self.held.append(held)
+        self.spans.append((held.want.booking.begins, held.want.booking.ends, held.nodes))
+        self.of.setdefault(held.name, set()).update(held.nodes)
 
 
 def hold(
@@ -82,7 +89,7 @@ def hold(
             short.append(found)
             found = _left_of(want, had, choice)
         if found:
-            choice.held.append(Held(want, found))
+            choice.give(Held(want, found))
     return tuple(choice.held), tuple(short)
 
 
@@ -101,17 +108,12 @@ def told_to_go(
     held: Sequence[Held], running: Sequence[Running], may: Callable[[Held, Request], bool], now: int
 ) -> tuple[Leave, ...]:
     """Gangs whose nodes a window has begun on and that may not use it, and those of a window that is over."""
-    found: dict[str, Leave] = {}
-    for each in held:
-        nodes = set(each.nodes)
-        for gang in running:
-            if gang.leaving or gang.request.id in found:
-                continue
-            inside = any(pod.node in nodes for pod in gang.pods)
-            leave = _leave(each, gang, may, now, inside=inside)
-            if leave is not None:
-                found[gang.request.id] = leave
-    return tuple(found.values())
+    begun = {node: each for each in held if phase_of(each.want.booking, now) is Phase.ACTIVE for node in each.nodes}
+    over = [each for each in held if phase_of(each.want.booking, now) is Phase.DRAINING]
+    if not begun and not over:
+        return ()
+    found = (_stranger(begun, gang, may, now) or _stays_on(over, gang, now) for gang in running if not gang.leaving)
+    return tuple(leave for leave in found if leave is not None)
 
 
 def may_run_in(path: Callable[[str], Sequence[str]]) -> Callable[[Held, Request], bool]:
@@ -131,7 +133,8 @@ def _left_of(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ...]
 
 
 def _taken(want: Want, choice: _Choice) -> set[str]:
-    return {name for each in choice.held if _overlap(each.want.booking, want.booking) for name in each.nodes}
+    begins, ends = want.booking.begins, want.booking.ends
+    return {name for since, until, nodes in choice.spans if since < ends and begins < until for name in nodes}
 
 
 def _nodes_for(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ...] | Short:
@@ -142,7 +145,7 @@ def _nodes_for(want: Want, had: Sequence[str], choice: _Choice) -> tuple[str, ..
         found = tuple(name for name in capacity.node_names if name in there)
         return found if len(found) == len(capacity.node_names) else Short(want, len(capacity.node_names), len(found))
     fitting = [node for node in _fitting(want, choice.nodes) if node.name not in taken]
-    ours = {name for each in choice.held if each.name == want.reserved.name for name in each.nodes}
+    ours = choice.of.get(want.reserved.name, set())
     begins = want.booking.begins
     fitting.sort(
         key=lambda node: (node.name not in had, node.name not in ours, max(0, choice.until.get(node.name, 0) - begins))
@@ -171,10 +174,6 @@ def _first(nodes: Sequence[Node], sizes: Sequence[int], needed: int) -> Iterator
         needed -= size
 
 
-def _overlap(one: Booking, other: Booking) -> bool:
-    return one.begins < other.ends and other.begins < one.ends
-
-
 def _claims_of(held: Held, now: int) -> Iterator[Claim]:
     booking = held.want.booking
     phase = phase_of(booking, now)
@@ -195,13 +194,22 @@ def _that_matter(found: Iterable[Claim], until: int) -> Iterator[Claim]:
             seen.update(claim.nodes)
 
 
-def _leave(held: Held, gang: Running, may: Callable[[Held, Request], bool], now: int, *, inside: bool) -> Leave | None:
-    booking, request = held.want.booking, gang.request
-    phase = phase_of(booking, now)
-    if phase is Phase.ACTIVE and inside and not may(held, request):
-        return Leave(request.id, f"the reservation {held.name} has begun on its nodes", now + booking.grace)
-    of_it = request.reservation == held.name and began_before_its_end(booking, gang.since)
-    if phase is Phase.DRAINING and of_it:  # wherever it is: a node that was lost may have been replaced meanwhile
-        for_good = booking.at_end is AtEnd.CANCEL
-        return Leave(request.id, f"the reservation {held.name} is over", booking.ends + booking.grace, for_good)
+def _stranger(begun: Mapping[str, Held], gang: Running, may: Callable[[Held, Request], bool], now: int) -> Leave | None:
+    for pod in gang.pods:
+        held = begun.get(pod.node)
+        if held is not None and not may(held, gang.request):
+            by = now + held.want.booking.grace
+            return Leave(gang.request.id, f"the reservation {held.name} has begun on its nodes", by)
+    return None
+
+
+def _stays_on(over: Sequence[Held], gang: Running, now: int) -> Leave | None:
+    """Wherever a job of the reservation is: a node that was lost may have been replaced meanwhile."""
+    for held in over:
+        booking = held.want.booking
+        if gang.request.reservation == held.name and began_before_its_end(booking, gang.since):
+            for_good = booking.at_end is AtEnd.CANCEL
+            return Leave(
+                gang.request.id, f"the reservation {held.name} is over", booking.ends + booking.grace, for_good
+            )
     return None
