@@ -14,6 +14,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from policies.scheduling.model import Cause, Decision, QueueRules, Quota, Refusal, Request
 from policies.scheduling.plan import plan
 from policies.scheduling.world import World
+from tests.policies.scheduling.limit_recount import over_limits
 from tests.policies.scheduling.plan_parts import LEVELS, gang, machines
 from tests.policies.scheduling.recount import Placed, faults
 
@@ -225,6 +226,7 @@ class Pool(RuleBasedStateMachine):
 
     @invariant()
     def plans_do_not_overbook_the_future(self) -> None:
+        """Neither nodes nor limits are."""
         if self.last is None or self.world.freeing:
             return
         rows = [
@@ -235,6 +237,7 @@ class Pool(RuleBasedStateMachine):
             request = sized(self.request(promise.request), len(promise.pods))
             rows.append(Placed(request, promise.pods, promise.start, promise.end))
         opened = {node.name for node in self.world.described.values() if node.open}
+        assert over_limits(QUEUES, list(self.world.described.values()), rows, ("gpu",)) == []
         rows = [row for row in rows if all(pod.node in opened for pod in row.pods)]
         assert faults(list(self.world.described.values()), LEVELS, rows) == []
 
