@@ -36,7 +36,7 @@ from policies.scheduling.world import World
 SECONDS_TO_GO = 60  # that a gang is expected to need until its pods are gone
 MAY_DISPLACE = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.LIMIT)
 WAITS_FOR_ROOM = (Cause.CAPACITY, Cause.TOPOLOGY, Cause.PROMISED, Cause.EVICTING)
-PLANNED = (*WAITS_FOR_ROOM, Cause.LIMIT, Cause.ORDER)  # their turn comes when others have ended
+PLANNED = (*WAITS_FOR_ROOM, Cause.LIMIT, Cause.ORDER, Cause.RESERVATION)  # their turn comes with time
 
 
 def plan(world: World, now: int) -> Decision:

@@ -112,7 +112,7 @@ def test_a_job_whose_reservation_is_over_for_good_is_told_so(engine: Engine) -> 
     rig = ReservedRig(engine, reservation())
     late = rig.wait("late", within=NAME)
     rig.decide()
-    assert rig.seen(late).cause == "reservation"
+    assert (rig.seen(late).cause, rig.seen(late).start_at) == ("reservation", BEGINS)
     for number in range(4):  # which leave no room at all
         rig.wait(f"busy{number}", queue="others")
     rig.at(ENDS)

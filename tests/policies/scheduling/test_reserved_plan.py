@@ -103,6 +103,7 @@ def test_a_job_of_the_reservation_is_promised_its_start_and_begins_with_the_wind
     now = BEGINS - HOUR
     before = plan(world(found, held, now, own), now)
     assert (started(before), [each.cause for each in before.refusals]) == ({}, [Cause.RESERVATION])
+    assert [(each.start, each.pods[0].node) for each in before.promises] == [(BEGINS, "training-0000")]
     assert started(plan(world(found, held, BEGINS, own), BEGINS)) == {"own": "training-0000"}
 
 
