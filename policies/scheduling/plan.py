@@ -70,7 +70,9 @@ class _Plan:
 
     def decision(self) -> Decision:
         self._hold_what_is_freed()
-        for number in self._hold_promises():
+        due = self._hold_promises()
+        self._offer_what_is_seated()
+        for number in due:
             self._offer(number)
         for number in self.order:
             self._offer(number)
@@ -99,6 +101,16 @@ class _Plan:
             elif seat(self.nodes, freeing.request, freeing.pods):
                 self.seated.add(identity)
                 self._fix(freeing.request, freeing.pods, self.now)
+
+    def _offer_what_is_seated(self) -> None:
+        """Those whose places are free now come before all others: one of their shape before them in the order would
+        find no room, which is then said of all of that shape."""
+        for identity in [name for name in self.fixed if name in self.seated]:
+            number = self.world.waiting.index[identity]
+            request = self.world.waiting.request(number)
+            taken = self.world.takes(request, self.fixed[identity].pods)
+            if self._rank[number] and self.order.quotas.fits(request.queue, taken) is None:
+                self._offer(number)
 
     def _fix(self, request: Request, pods: tuple[Pod, ...], start: int) -> None:
         seconds = length(request)
