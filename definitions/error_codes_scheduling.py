@@ -82,6 +82,12 @@ _document(
     "Keep less, take it from another pool, or raise the limit that is named.",
 )
 _document(
+    "PD-1619",
+    "Only jobs that name it",
+    "A job is looked for nodes outside of all reservations, or within the one that it names, and never in both.",
+    "Remove withoutNaming, and write `reservation: NAME` in the jobs that are to run in it.",
+)
+_document(
     "PD-1620",
     "Not a document of the scheduler",
     "Queues, flavors, priority classes, topologies, node pools and reservations are applied together, or not at all; a "

@@ -98,8 +98,9 @@ class ReservationUsers(SpecModel):
     )
     without_naming: Flag = Field(
         False,
-        description="Whether jobs that name no reservation may run in it too; else only those that name it.",
-        examples=[True],
+        description="Whether jobs that name no reservation may run in it too. `true` is refused "
+        "([PD-1619](errors/PD-1619.md)): here only jobs that name it do.",
+        examples=[False],
     )
 
 

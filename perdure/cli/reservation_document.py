@@ -34,7 +34,6 @@ class Wanted:
     at_end: str | None = None
     grace: str | None = None
     allow: Sequence[str] = ()
-    without_naming: bool | None = None
     extendable: str | None = None
     extend_notice: str | None = None
     extends_itself: bool | None = None
@@ -59,7 +58,7 @@ def document(name: str, wanted: Wanted) -> dict[str, Any]:
         "lead": _said(time=wanted.lead, mode="drain" if wanted.drain else None),
         "atEnd": wanted.at_end,
         "grace": wanted.grace,
-        "users": _said(queues=_listed(wanted.allow), withoutNaming=wanted.without_naming),
+        "users": _said(queues=_listed(wanted.allow)),
         "extension": _said(most=wanted.extendable, notice=wanted.extend_notice, automatic=wanted.extends_itself),
         "cancellation": _said(notice=wanted.cancel_notice),
         "chargeIdle": wanted.charge_idle,

@@ -65,6 +65,7 @@ def reservation_faults(documents: Sequence[tuple[int, object]]) -> Iterator[Faul
     ]
     queues = {each.metadata.name: each for _, each in documents if isinstance(each, Queue)}
     for each in kept:
+        yield from _unnamed(each)
         yield from _own_windows(each)
         yield from _not_in_pool(each)
         yield from _beyond_limits(each, queues)
@@ -72,6 +73,13 @@ def reservation_faults(documents: Sequence[tuple[int, object]]) -> Iterator[Faul
     for pool, made in pools.items():
         if made is not None:
             yield from _too_much(pool, made, [each for each in kept if each.document.spec.pool == pool])
+
+
+def _unnamed(kept: Kept) -> Iterator[Fault]:
+    if kept.document.spec.users.without_naming:
+        what = "jobs that name no reservation do not run in one here"
+        fix = f"remove it, and write reservation: {kept.name} in the jobs"
+        yield _fault("PD-1619", kept, ("spec", "users", "withoutNaming"), what, fix)
 
 
 def _own_windows(kept: Kept) -> Iterator[Fault]:

@@ -54,9 +54,6 @@ def create(
     allow: Annotated[
         list[str] | None, typer.Option(metavar="QUEUE", help="Jobs of this queue may use it too; repeatable.")
     ] = None,
-    without_naming: Annotated[
-        bool, typer.Option("--without-naming", help="Jobs that name no reservation may run in it.")
-    ] = False,
     extendable: Annotated[str | None, typer.Option(metavar="TIME", help="A window may become so much longer.")] = None,
     extend_notice: Annotated[
         str | None, typer.Option(metavar="TIME", help="That must be asked for so long before the end.")
@@ -104,7 +101,6 @@ def create(
         at_end=at_end.value if at_end else None,
         grace=grace,
         allow=tuple(allow or ()),
-        without_naming=without_naming or None,
         extendable=extendable,
         extend_notice=extend_notice,
         extends_itself=extends_itself or None,

@@ -248,6 +248,14 @@ def read(*documents: dict[str, Any]) -> list[AnyKind]:
             "remove cluster",
         ),
         (
+            [queue("all"), reservation(users={"withoutNaming": True})],
+            1,
+            "spec.users.withoutNaming",
+            "PD-1619",
+            "jobs that name no reservation do not run in one here",
+            "write reservation: nightly in the jobs",
+        ),
+        (
             [queue("top", **gpus(limit=8)), queue("all", "top"), reservation(capacity={"gpus": 9})],
             2,
             "spec.capacity.gpus",
