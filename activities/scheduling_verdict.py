@@ -223,7 +223,13 @@ def _document(
     record = DecisionRecord(
         placed=tuple(_placed(pool, said) for said in given),
         told=tuple(
-            GangTold(victim=one.victim, beneficiary=one.beneficiary, reason=_why(pool, one), lost=one.lost)
+            GangTold(
+                victim=one.victim,
+                beneficiary=one.beneficiary,
+                reason=_why(pool, one),
+                lost=one.lost,
+                keeps=None if one.keep is None else sum(one.keep),
+            )
             for one in decision.evictions
         ),
         grown=scheduling_sizes.grown(pool, decision),

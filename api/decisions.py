@@ -85,6 +85,7 @@ def _displaced(gang: GangTold, seen: Seen, dropped: bool) -> DecidedDisplaced:
         leaves_for=seen.name(gang.beneficiary),
         reason=seen.sentence(gang.reason) if gang.victim in seen else "",
         lost=gang.lost,
+        keeps=gang.keeps,
         dropped=dropped,
     )
 

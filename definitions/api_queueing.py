@@ -221,6 +221,7 @@ class DecidedDisplaced(JobInQueue):
     leaves_for: Annotated[str | None, doc(f"Name of the job that gets them. {YOURS}", "tuned")] = None
     reason: Annotated[str, doc("Why. Empty where it is not yours.", "")] = ""
     lost: Annotated[int, doc("Seconds of work times GPUs that no checkpoint holds.", 2400)] = 0
+    keeps: Annotated[int | None, doc("Places that an elastic job goes on with.", 2)] = None
     dropped: Annotated[bool, doc("It had changed meanwhile, and was told nothing.", False)] = False
 
 

@@ -17,13 +17,14 @@ class GangPlaced(Wire):
 class GangTold(Wire):
     """A gang that was told to give its places up. `beneficiary`: the job that gets them; empty: nobody in particular.
 
-    `lost`: seconds of work times GPUs that no checkpoint holds.
+    `lost`: seconds of work times GPUs that no checkpoint holds. `keeps`: places that it goes on with, if any.
     """
 
     victim: str
     beneficiary: str = ""
     reason: str
     lost: int = 0
+    keeps: int | None = None
 
 
 class GangGrown(Wire):

@@ -212,7 +212,8 @@ def _placed(each: Any) -> str:
 def _displaced(each: Any) -> str:
     whom = f" for {each.leaves_for}" if each.leaves_for else ""
     why = f": {each.reason}" if each.reason else ""
-    return f"{job(each)}{whom}{why}{'; it had changed, and was told nothing' if each.dropped else ''}"
+    keeps = "" if each.keeps is None else f"; keeps {count(each.keeps, 'place', 'places')}"
+    return f"{job(each)}{whom}{why}{keeps}{'; it had changed, and was told nothing' if each.dropped else ''}"
 
 
 def _grown(each: Any) -> str:

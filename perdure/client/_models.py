@@ -277,6 +277,8 @@ class DecidedDisplaced(Model):
     """Why. Empty where it is not yours."""
     lost: int = 0
     """Seconds of work times GPUs that no checkpoint holds."""
+    keeps: int | None = None
+    """Places that an elastic job goes on with."""
     dropped: bool = False
     """It had changed meanwhile, and was told nothing."""
 
@@ -2511,6 +2513,8 @@ class SubmitJob(Model):
     """A template to render the document from."""
     name: str | None = None
     """Replaces the name in the document."""
+    after: Annotated[list[Dependency], Field(validate_default=True)] = []
+    """Jobs to wait for, besides those in the document."""
     submission: Submission | None = None
     """Where the job comes from."""
 

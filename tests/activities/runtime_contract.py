@@ -10,7 +10,10 @@ from tests.activities.runtime_contract_launch import LaunchContract
 from tests.activities.runtime_contract_places import PlacesContract
 from tests.activities.runtime_contract_requests import RequestContract
 from tests.activities.runtime_contract_sessions import SessionContract
+from tests.activities.runtime_contract_sizes import SizesContract
 
 
-class RuntimeContract(LaunchContract, PlacesContract, EndsContract, RequestContract, KeepingContract, SessionContract):
-    """The six parts together."""
+class RuntimeContract(
+    LaunchContract, PlacesContract, SizesContract, EndsContract, RequestContract, KeepingContract, SessionContract
+):
+    """The parts together."""

@@ -126,6 +126,11 @@ def test_a_job_gives_up_what_it_has_above_its_smallest_size_for_one_of_a_higher_
     assert fact.reason.startswith(f"shrinks from 4 to 2 nodes: job {urgent} gets its places")
     consistent(rig)
     assert rig.seen(urgent).cause == "evicting"
+    with reading(rig.engine) as session:
+        row = decisions.get(session, POOL, 2)
+        assert row is not None
+        [gone] = DecisionRecord.model_validate(row.document).told
+    assert (gone.victim, gone.beneficiary, gone.keeps) == (wide, urgent, 2)
     goes_on(rig, wide)
     assert (size(rig, wide), rig.seen(wide).attempt) == (2, 2)
     assert (rig.seen(urgent).state, size(rig, urgent)) == ("placed", 2)
