@@ -1,5 +1,6 @@
 """From the body of a submit to a job that can be accepted: parsed, settled, and everything it names found."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +14,7 @@ from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.job import Job
 from definitions.job_document import document_of, named
+from definitions.job_relations import MOST_AWAITED, Dependency
 from definitions.principal import Action, ResourceKind
 from definitions.refusals import refused_fields
 from definitions.spec_errors import raise_issues
@@ -88,6 +90,8 @@ def prepare(
         parsed, template = _rendered(caller, session, parsed)
     if body.name is not None:
         parsed = named(parsed, body.name)
+    if body.after:
+        parsed = _waiting_for(parsed, body.after)
     placed = place(caller, parsed, action)
     submission = submission_of(body.submission)
     return complete(caller, session, placed, submission, template, uploaded=uploaded, open_snapshot=open_snapshot)
@@ -155,6 +159,15 @@ def _rendered(caller: Caller, session: Session, use: TemplateUse) -> tuple[Job, 
     job = render(Template.model_validate(row.document), use.values, cluster)
     raise_issues(refused_fields(job.spec))
     return job, (row.name, row.version)
+
+
+def _waiting_for(job: Job, after: Sequence[Dependency]) -> Job:
+    """The job with further jobs to wait for."""
+    whole = (*job.spec.after, *after)
+    if len(whole) > MOST_AWAITED:
+        detail = f"the job would wait for {len(whole)} others, {len(after)} of them named beside its document"
+        raise PerdureError("PD-2192", detail, where="after")
+    return job.model_copy(update={"spec": job.spec.model_copy(update={"after": whole})})
 
 
 def _check_snapshot(session: Session, tenant: str, job: Job) -> None:

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from definitions.api_arrays import ArrayView
 from definitions.api_base import Body, Document, Reason, Sha256, View, doc
 from definitions.api_order import AwaitedView
+from definitions.job_relations import MOST_AWAITED, Dependency
 from definitions.spec_types import Name
 from definitions.states import FailureClass, Mode
 
@@ -61,6 +62,10 @@ class SubmitJob(Body):
     source: Annotated[str | None, doc("File the text came from; used in messages only.", "job.yaml")] = None
     template: Annotated[TemplateUse | None, Field(description="A template to render the document from.")] = None
     name: Annotated[Name | None, doc("Replaces the name in the document.", "digits")] = None
+    after: Annotated[
+        tuple[Dependency, ...],
+        doc("Jobs to wait for, besides those in the document.", [{"job": "prepare-data"}], max_length=MOST_AWAITED),
+    ] = ()
     submission: Annotated[Submission, Field(description="Where the job comes from.")] = Submission()
 
     @model_validator(mode="after")

@@ -22,3 +22,11 @@ register(
     "only, so two outcomes could not both be met.",
     "Keep one of the two entries; outcome finished means however it ends.",
 )
+register(
+    "PD-2192",
+    "Too many jobs to wait for",
+    UNPROCESSABLE,
+    Exit.USAGE,
+    "A job waits for at most 64 others, those of its document and those that a submit names beside it taken together.",
+    "Let a job that does nothing wait for some of them, and wait for that one.",
+)

@@ -13,7 +13,7 @@ from definitions.cluster_types import Image
 from definitions.ids import DEFAULT_PROJECT
 from definitions.job_checkpoints import Checkpoints
 from definitions.job_lifecycle import NOTHING, Artifacts, Progress, Retry
-from definitions.job_relations import Array, Dependency, Notification, Percent, Profiling
+from definitions.job_relations import MOST_AWAITED, Array, Dependency, Notification, Percent, Profiling
 from definitions.job_resources import (
     Elastic,
     ImagePullPolicy,
@@ -175,7 +175,7 @@ class JobSpec(SpecModel):
     )
     array: Array | None = Field(None, description="Run once per index.", examples=[{"last": 99, "limit": 10}])
     after: tuple[Dependency, ...] = Field(
-        (), max_length=64, description="Jobs to wait for.", examples=[[{"job": "prepare"}]]
+        (), max_length=MOST_AWAITED, description="Jobs to wait for.", examples=[[{"job": "prepare"}]]
     )
     hooks: tuple[Name, ...] = Field(
         (), max_length=16, description="Job hooks that hear of it.", examples=[["on-failure"]]

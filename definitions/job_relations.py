@@ -7,8 +7,9 @@ from pydantic import Field
 
 from definitions.spec_types import Line, Name, SpecModel, Whole
 
-
 MOST_OPEN = 10_000
+
+MOST_AWAITED = 64  # jobs that one job can wait for
 
 
 class Array(SpecModel):

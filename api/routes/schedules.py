@@ -95,7 +95,8 @@ def trigger(caller: Operator, name: NamePath, request: Once) -> Any:
         row = _find(caller, session, name)
         caller.require(Action.CREATE, ResourceKind.JOB)
         job, submission = run_of(row, caller.deps.now())
-        return accepted(caller, accept(caller, session, complete(caller, session, job, submission), schedule=name))
+        made = accept(caller, session, complete(caller, session, job, submission), schedule=name)
+        return accepted(caller, session, made)
 
     return once(caller, request, work).send()
 

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
-from perdure.cli.order_words import dependencies
 from perdure.codes import USAGE
 from perdure.errors import PerdureError
+from perdure.order import dependencies
 
 SECRET = "secret:"
 LAUNCHERS = frozenset(
@@ -77,7 +77,7 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "priority": flags.priority,
         "priorityClass": flags.priority_class,
         "array": dict(flags.array) if flags.array is not None else None,
-        "after": dependencies(flags.after) or None,
+        "after": dependencies(flags.after, "--after") or None,
         "distributed": {"framework": flags.framework},
         "timeout": flags.timeout,
         "gracePeriod": flags.grace,
@@ -91,8 +91,9 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
 
 
 def changed_by(flags: Flags) -> list[str]:
-    """The flags that describe a job, of those that were given: a template says all that itself."""
-    plain = {name: getattr(flags, name) for name in Flags.__dataclass_fields__ if name != "name"}
+    """The flags that describe a job, of those that were given: a template says all that itself, but for the name and
+    the jobs to wait for."""
+    plain = {name: getattr(flags, name) for name in Flags.__dataclass_fields__ if name not in ("name", "after")}
     return [f"--{name.replace('_', '-')}" if name != "command" else "a command" for name, at in plain.items() if at]
 
 

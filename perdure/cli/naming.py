@@ -19,7 +19,9 @@ def body_for(
     from perdure.client.submitting import request
 
     if template is not None:
-        return request(None, template=template, version=version, values=values, name=flags.name)
+        return request(
+            None, template=template, version=version, values=values, name=flags.name, after=flags.after, where="--after"
+        )
     return request(document(flags, flags.name or _free(client, name_from(flags.command))))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self, TypeVar
@@ -118,12 +118,13 @@ class AsyncClient:
         version: int | None = None,
         values: Mapping[str, Any] | None = None,
         name: str | None = None,
+        after: Sequence[str] = (),
         folder: Path | None = None,
         project: str | None = None,
         progress: Progress | None = None,
     ) -> AsyncRun:
         """Submit a job; see `Client.submit`. The folder is read in a thread, where `progress` is called too."""
-        body = request(document, template=template, version=version, values=values, name=name)
+        body = request(document, template=template, version=version, values=values, name=name, after=after)
         draft = await self.run(drafting(body, folder=folder, project=project, progress=progress))
         view = await self.run(sending(draft, progress))
         return AsyncRun(self, view.id, view.project, view)

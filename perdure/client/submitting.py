@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -28,6 +28,7 @@ from perdure.client.operations import catalog, jobs
 from perdure.client.script import Script, Work
 from perdure.codes import CHANGING_FILE
 from perdure.errors import SnapshotRefused
+from perdure.order import dependencies
 from perdure.snapshot import Limits, Snapshot, limits_from, take
 
 Progress = Callable[[str, int, int], None]  # (what is being done, bytes done, bytes in all)
@@ -55,9 +56,16 @@ def request(
     version: int | None = None,
     values: Mapping[str, Any] | None = None,
     name: str | None = None,
+    after: Sequence[str] = (),
+    where: str = "after",
 ) -> SubmitJob:
-    """The body of a submit: a document, or a template with values. The folder is added by `drafting`."""
+    """The body of a submit: a document, or a template with values. The folder is added by `drafting`.
+
+    `after`: jobs to wait for, besides those that the document names; PD-2901 about `where` when one does not read so.
+    """
     fields: dict[str, Any] = {"name": name} if name else {}
+    if after:
+        fields["after"] = dependencies(after, where)
     if template is not None:
         fields["template"] = TemplateUse(name=template, version=version, values=dict(values or {}))
     else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -122,16 +122,18 @@ class Client:
         version: int | None = None,
         values: Mapping[str, Any] | None = None,
         name: str | None = None,
+        after: Sequence[str] = (),
         folder: Path | None = None,
         project: str | None = None,
         progress: Progress | None = None,
     ) -> Run:
         """Submit a job, from a document or from a template with values. It is accepted when this returns.
 
-        The working folder (`folder`, else the present one) is kept as a snapshot when the job wants one.
+        `after`: jobs to wait for, besides those that the document names: `JOB`, which has to succeed, `JOB:fail` or
+        `JOB:any`. The working folder (`folder`, else the present one) is kept as a snapshot when the job wants one.
         Raises PerdureApiError for a refusal, SnapshotRefused when the folder cannot be kept.
         """
-        body = request(document, template=template, version=version, values=values, name=name)
+        body = request(document, template=template, version=version, values=values, name=name, after=after)
         draft = self.run(drafting(body, folder=folder, project=project, progress=progress))
         view = self.run(sending(draft, progress))
         return Run(self, view.id, view.project, view)

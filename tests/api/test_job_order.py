@@ -122,6 +122,19 @@ async def test_a_template_takes_the_job_to_wait_for_as_a_parameter(world: World)
     assert (await world.post("/v1/jobs", use, status=422))["code"] == "PD-2190"
 
 
+async def test_a_submit_names_further_jobs_beside_its_document_or_template(world: World) -> None:
+    first, second = await world.submit("first"), await world.submit("second")
+    beside = {"after": [{"job": "second", "outcome": "finished"}]}
+    job = await world.post("/v1/jobs", {"document": document("train", after=[{"job": "first"}])} | beside)
+    assert found(world, job["id"]) == [(first["id"], "succeeded", None), (second["id"], "finished", None)]
+    await world.post("/v1/templates", {"document": template_document()})
+    job = await world.post("/v1/jobs", {"template": {"name": "finetune"}} | beside)
+    assert (found(world, job["id"]), job["template"]) == ([(second["id"], "finished", None)], "finetune@1")
+    many = [{"job": "first"}] * 40
+    problem = await world.post("/v1/jobs", {"document": document(after=many), "after": many}, status=422)
+    assert (problem["code"], problem["where"]) == ("PD-2192", "after")
+
+
 @pytest.mark.parametrize("there", [True, False])
 async def test_the_job_of_a_schedule_waits_for_the_newest_of_its_time(world: World, there: bool) -> None:
     body = {"document": schedule_document(job=document("report", after=[{"job": "load"}]))}

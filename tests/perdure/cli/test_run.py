@@ -11,6 +11,7 @@ from definitions.states import Phase
 from perdure.cli.job_document import Flags, document, name_from
 from perdure.codes import USAGE
 from perdure.errors import PerdureError
+from tests.api.world import template_document
 from tests.perdure.cli.calling import Cli, ended, on_terminal, started
 from tests.perdure.cli.filling import add_scheduling
 from tests.perdure.live import JOB_YAML, Live
@@ -45,6 +46,9 @@ def test_plan_job_and_reason_name_the_job_that_is_waited_for(cli: Cli, folder: P
     assert (result.code, line in result.err) == (0, True)
     assert line in cli.ok("jobs", "show", "train")
     assert f"{line}: Pending" in cli.ok("jobs", "why", "train")
+    with cli.live.client() as client:
+        client.templates.create(template_document())
+    assert line in cli("run", "--template", "finetune", "--after", "prepare:any").err
     refused = cli("run", "--name", "report", "--after", "prepair", "--", "true")
     assert (refused.code, "PD-2190" in refused.err, "Did you mean prepare?" in refused.err) == (2, True, True)
 
@@ -121,7 +125,7 @@ def test_what_a_job_waits_for_is_read_or_refused_with_the_words_there_are(wrong:
     with pytest.raises(PerdureError, match=re.escape("JOB:ok|fail|any")) as refused:
         document(Flags(command=("true",), after=(wrong,)), "digits")
     assert (refused.value.code, refused.value.where) == (USAGE.code, "--after")
-    assert ":any, however it ends" in (refused.value.remedy or "")
+    assert "with :any to end" in (refused.value.remedy or "")
 
 
 @pytest.mark.parametrize(

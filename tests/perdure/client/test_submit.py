@@ -6,7 +6,7 @@ import pytest
 
 from activities.snapshots import extract
 from definitions.object_keys import snapshot_key
-from perdure import AsyncClient, Client, PerdureApiError, PerdureUnreachable, SnapshotRefused
+from perdure import AsyncClient, Client, PerdureApiError, PerdureError, PerdureUnreachable, SnapshotRefused
 from perdure.client import _models as models
 from perdure.client.documents import Document
 from perdure.client.exchange import Target
@@ -165,3 +165,14 @@ def test_the_admin_token_is_sent_to_this_machine_alone(live: Live) -> None:
     assert Client.from_env(elsewhere).target == Target("https://api.example.org", None, None)
     assert Client.from_env({**elsewhere, "PERDURE_API_KEY": "pd_live_x"}).target.key == "pd_live_x"
     assert Client.from_env(live.environment).target.key == live.world.key()
+
+
+def test_a_submit_names_the_jobs_that_come_first(client: Client, folder: Path) -> None:
+    first = client.submit(JOB_YAML, name="prepare").view
+    second = client.submit(JOB_YAML, name="train", after=["prepare"]).view
+    third = client.submit(JOB_YAML, name="report", after=[f"{first.id}:any", "train:fail"]).view
+    shown = [[(one.job, one.outcome) for one in client.jobs.get(each.id).after] for each in (second, third)]
+    assert shown == [[(first.id, "succeeded")], [(first.id, "finished"), (second.id, "failed")]]
+    with pytest.raises(PerdureError, match="does not read as JOB") as refused:
+        client.submit(JOB_YAML, name="other", after=["train:never"])
+    assert refused.value.where == "after"
