@@ -23,7 +23,7 @@ from definitions.facts import (
     TimerFired,
     Verb,
 )
-from definitions.job_state import JobState
+from definitions.job_state import JobState, Sizes
 from definitions.places import Displaced, Placed, PlacedPod, Placement, Ticket
 from definitions.states import Phase
 from policies.lifecycle import advance, begin, moment
@@ -46,20 +46,36 @@ class Held:
         self.asked: tuple[int, datetime | None] | None = None  # attempt and asking that wait
         self.held: Placed | None = None
         self.leaving = False
+        self.sizes: Sizes | None = None  # that were asked for
+        self.then: Placement | None = None  # what it goes on with at another size
         self.decisions = 0
 
-    def follow(self, state: JobState) -> None:
+    def follow(self, state: JobState, now: datetime) -> Placed | None:
+        """What is said of places that were held for it already."""
         if state.phase is Phase.QUEUED:
             wanted = (state.attempt + 1, state.queued_at)
-            if self.asked != wanted:
-                self.asked, self.held, self.leaving = wanted, None, False
-        elif not state.phase.has_attempt:
-            self.asked, self.held, self.leaving = None, None, False
+            if self.asked == wanted:
+                return None
+            then = self.then if self._goes_on(wanted) and self.sizes == state.sizes else None
+            self.asked, self.sizes, self.held, self.leaving, self.then = wanted, state.sizes, None, False, None
+            return None if then is None else self._hold(then, now)
+        if not state.phase.has_attempt:
+            self.asked, self.held, self.leaving, self.then = None, None, False, None
+        return None
 
-    def place(self, now: datetime) -> Placed:
-        assert self.asked is not None
+    def place(self, now: datetime, nodes: int = 1) -> Placed:
+        return self._hold(self.places(nodes), now)
+
+    def places(self, nodes: int) -> Placement:
         self.decisions += 1
-        placement = Placement(pool="local", decision=self.decisions, pods=(PlacedPod(node=f"node-{self.decisions}"),))
+        pods = tuple(PlacedPod(node=f"node-{self.decisions}-{number}") for number in range(nodes))
+        return Placement(pool="local", decision=self.decisions, pods=pods)
+
+    def _goes_on(self, wanted: tuple[int, datetime | None]) -> bool:
+        return self.asked is not None and wanted == (self.asked[0] + 1, self.asked[1])
+
+    def _hold(self, placement: Placement, now: datetime) -> Placed:
+        assert self.asked is not None
         self.held = Placed(attempt=self.asked[0], asked_at=self.asked[1], at=now, placement=placement)
         return self.held
 
@@ -73,7 +89,8 @@ class QueuedJob(RuleBasedStateMachine):
         self.live: int | None = None  # the attempt whose processes may exist
         self.launched: list[int] = []
         self.requests = 0
-        start = begin(new_state(ticket=Ticket(queue="research"), timeout=timedelta(hours=9)), NOW)
+        sizes = Sizes(least=1, most=4, asked=2, ceiling=4)
+        start = begin(new_state(ticket=Ticket(queue="research"), timeout=timedelta(hours=9), sizes=sizes), NOW)
         self.state = start.state
         self.obey(start.commands)
 
@@ -91,13 +108,15 @@ class QueuedJob(RuleBasedStateMachine):
     def obey(self, commands: tuple[Command, ...]) -> None:
         """Every command brings the state to the store, and the gang's row follows it."""
         if any(isinstance(each, RecordCommand | LaunchCommand | CollectCommand | StopCommand) for each in commands):
-            self.gang.follow(self.state)
+            told = self.gang.follow(self.state, self.now)
+            self.sent += [] if told is None else [told]
         for command in commands:
             if isinstance(command, LaunchCommand):
                 assert self.live is None, "two attempts at once"
                 assert command.ref.number not in self.launched
                 assert self.gang.held is not None, "it runs on places that nobody holds for it"
                 assert self.state.placement == self.gang.held.placement
+                assert self.state.launch.nodes == len(self.gang.held.placement.pods)
                 self.live = command.ref.number
                 self.launched.append(command.ref.number)
 
@@ -106,9 +125,9 @@ class QueuedJob(RuleBasedStateMachine):
         self.hear(fact)
 
     @precondition(lambda self: self.gang.asked is not None and self.gang.held is None)
-    @rule(arrives=st.booleans())
-    def the_scheduler_places_it(self, arrives: bool) -> None:
-        told = self.gang.place(self.now)
+    @rule(arrives=st.booleans(), nodes=st.integers(1, 4))
+    def the_scheduler_places_it(self, arrives: bool, nodes: int) -> None:
+        told = self.gang.place(self.now, nodes)
         self.sent.append(told)
         if arrives:
             self.hear(told)
@@ -123,6 +142,16 @@ class QueuedJob(RuleBasedStateMachine):
         if arrives:
             self.hear(told)
 
+    @precondition(lambda self: self.gang.held is not None and not self.gang.leaving)
+    @rule(arrives=st.booleans(), nodes=st.integers(1, 4))
+    def the_scheduler_changes_its_size(self, arrives: bool, nodes: int) -> None:
+        assert self.gang.held is not None
+        self.gang.leaving, self.gang.then = True, self.gang.places(nodes)
+        told = Displaced(attempt=self.gang.held.attempt, at=self.now, reason=f"now {nodes} nodes", resizes=True)
+        self.sent.append(told)
+        if arrives:
+            self.hear(told)
+
     @precondition(lambda self: self.sent)
     @rule(data=st.data())
     def something_comes_late_or_again(self, data: st.DataObject) -> None:
@@ -131,7 +160,7 @@ class QueuedJob(RuleBasedStateMachine):
     @rule(verb=st.sampled_from(list(Verb)))
     def a_person_asks(self, verb: Verb) -> None:
         self.requests += 1
-        more = {"extend_by": timedelta(minutes=1), "priority": self.requests % 101}
+        more = {"extend_by": timedelta(minutes=1), "priority": self.requests % 101, "nodes": self.requests % 5}
         self.say(asked(verb, f"r{self.requests}", **more))
 
     @rule()
