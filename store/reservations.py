@@ -150,8 +150,9 @@ def book(session: Session, life: ReservationRow, new: Sequence[NewBooking], acto
 
 
 def change(session: Session, row: BookingRow, values: Document, actor: str, now: datetime) -> bool:
-    """Change a window that is as `row` has it, and tell its pool; False when it was changed meanwhile. Values that it
-    has already change nothing. A change of the phase alone leaves the version as it is."""
+    """Change a window that is as `row` has it, and tell its pool, and the one that it goes to; False when it was
+    changed meanwhile. Values that it has already change nothing. A change of the phase alone leaves the version as it
+    is. `row` itself is not refreshed."""
     new = {name: value for name, value in values.items() if getattr(row, name) != value}
     if not new:
         return True
@@ -161,7 +162,8 @@ def change(session: Session, row: BookingRow, values: Document, actor: str, now:
     written = new | {"version": version, "updated_at": now, "updated_by": actor}
     if not changed(session, update(BookingRow).where(*mine, *seen).values(**written)):
         return False
-    pools.note(session, row.pool, NEWS)
+    for pool in sorted({row.pool, new.get("pool", row.pool)}):
+        pools.note(session, pool, NEWS)
     return True
 
 

@@ -71,7 +71,8 @@ def _outlook(session: Session, life: ReservationRow, now: datetime) -> Outlook:
     removed = None if life.removed_at is None else _seconds(life.removed_at)
     found = look(life.document["spec"], entries, _seconds(now), removed)
     for row, entry in zip(rows, found.entries, strict=True):
-        reservations.change(session, row, _columns(entry, now), BY, now)
+        moved = {"pool": life.pool} if entry.terms["spec"] != row.terms["spec"] else {}
+        reservations.change(session, row, _columns(entry, now) | moved, BY, now)
     reservations.book(session, life, [_new(entry, now) for entry in found.new], BY, now)
     return found
 

@@ -189,6 +189,18 @@ def test_a_document_that_is_removed_gives_its_nodes_back_when_its_jobs_have_gone
     assert rig.life().ended_at == BEGINS
 
 
+def test_a_window_that_has_not_begun_goes_to_another_cluster_with_its_document(engine: Engine) -> None:
+    rig = ReservedRig(engine, reservation())
+    rig.decide()
+    rig.reserve(reservation(cluster="north"))
+    rig.decide("north")
+    rig.decide()
+    (row,) = rig.windows()
+    assert (row.pool, row.nodes, row.short) == ("north", None, {"needed": 2, "free": 0})
+    endless = [rig.wait(f"e{number}", queue="others") for number in range(4)]
+    assert rig.decide().placed == len(endless)
+
+
 def test_what_a_job_used_of_a_window_is_kept_from_its_places_to_its_end(engine: Engine) -> None:
     rig = ReservedRig(engine, reservation())
     rig.decide()
