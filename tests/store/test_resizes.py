@@ -1,6 +1,8 @@
 """Gangs that change their size hold both places until their attempt has gone, and the new ones from then on."""
 
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -196,3 +198,27 @@ def test_what_a_gang_gives_up_is_news_where_a_limit_keeps_somebody_back(engine: 
     follow(engine, job, Phase.QUEUED, 1)
     with reading(engine) as active:
         assert [change.kind for change in pools.changes(active, "north")] == ["gang", "use"]
+
+
+@pytest.mark.parametrize("ends", ENDS)
+def test_whoever_comes_first_the_end_of_a_gang_and_its_growth_leave_the_counters_right(
+    engine: Engine, ends: Callable[[Engine, JobRow], None]
+) -> None:
+    """Both are committed at once, again and again; afterwards nothing is held, and nobody waited for the other."""
+    for number in range(5):
+        job = at(engine, 2, f"wide-{number}")
+        row = seen(engine, job)
+        both = threading.Barrier(2)
+
+        def grow(row: GangRow = row, both: threading.Barrier = both) -> None:
+            both.wait(10)
+            decide(engine, verdict(told=(to(row, 4),)))
+
+        def end(job: JobRow = job, both: threading.Barrier = both) -> None:
+            both.wait(10)
+            ends(engine, job)
+
+        with ThreadPoolExecutor(2) as threads:
+            for done in [threads.submit(grow), threads.submit(end)]:
+                done.result(timeout=30)
+        assert (gang_of(engine, job), used(engine)) == (None, {})
