@@ -19,12 +19,15 @@ OVER_ALL_TENANTS = {"store.system", "store.pool_reads"}
 # What every tenant may read, and only the installation's admins and its scheduler change.
 OF_THE_INSTALLATION = {"store.clusters", "store.scheduling_documents", "store.decisions", "store.outbox"}
 OF_THE_INSTALLATION |= {"store.pools", "store.settling", "store.queue_use", "store.pool_reads", "store.pool_amounts"}
+OF_THE_INSTALLATION |= {"store.reservations", "store.reserved"}
 LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that is known
-OF_NO_TENANT = {"store.intake.found_cluster"}  # clusters are the installation's
+# Clusters and reservations are the installation's.
+OF_NO_TENANT = {"store.intake.found_cluster", "store.intake.check_reservation"}
 WITHOUT_TENANT = {"clusters", "nodes", "installations", "scheduling_documents"}
-WITHOUT_TENANT |= {"pools", "pool_changes", "queue_use", "queue_past", "decisions", "outbox"}
+WITHOUT_TENANT |= {"pools", "pool_changes", "queue_use", "queue_past", "decisions", "outbox", "bookings"}
 OF_THE_SCHEDULER = {"store.gangs.rows", "store.gangs.some"}  # a pool has gangs of every tenant
-WITHOUT_PROJECT = {"tokens", "idempotency"}  # they belong to a principal, who may have many projects
+# They belong to a principal, who may have many projects, and what is reserved serves jobs of all.
+WITHOUT_PROJECT = {"tokens", "idempotency", "reservations", "reserved_uses"}
 
 
 def _functions() -> Iterator[tuple[str, Callable[..., Any]]]:
