@@ -78,8 +78,10 @@ def in_order(state: JobState, now: datetime, why: str, *, actor: str = SYSTEM) -
         case Order.NEVER:
             return end(state, Phase.FAILED, found.reason, now, FailureClass.DEPENDENCY)
         case Order.WAITS:
+            if actor != SYSTEM:
+                state = note(state, now, "phase", why, actor=actor)
             fresh = state.model_copy(update={"polls": 0})
-            return move(fresh, Phase.PENDING, found.reason, now, RecordCommand(), actor=actor, kind="waits")
+            return move(fresh, Phase.PENDING, found.reason, now, RecordCommand(), kind="waits")
 
 
 def on_ended(state: JobState, ends: Sequence[JobEnded], now: datetime) -> Decision:

@@ -136,6 +136,10 @@ def test_a_suspended_job_notes_what_it_hears_and_waits_for_the_rest_when_it_is_r
     assert (decision.state.events[-1].kind, decision.state.events[-1].reason) == ("heard", "job a succeeded")
     resumed = after(decision.state, asked(Verb.RESUME, request_id="again"))
     assert (resumed.phase, resumed.reason) == (Phase.PENDING, "waits for job b to succeed")
+    assert [(event.actor, event.reason) for event in resumed.events[-2:]] == [
+        ("ada", "resumed by ada"),
+        ("perdure", "waits for job b to succeed"),
+    ]
 
 
 def test_a_job_that_is_submitted_as_suspended_ends_at_once_when_it_could_never_begin() -> None:

@@ -18,6 +18,7 @@ from definitions.submission import JobSubmission
 from store import followers, jobs, outbox, system
 from store.engine import reading, session, transaction
 from store.intake import Origin, accept
+from store.system import Word
 from store.tables_jobs import JobRow
 from tests.store.builders import HERE, NOW, OTHERS, add_job, document, event, state_of
 from tests.support.polling import eventually
@@ -105,6 +106,31 @@ def test_nobody_follows_a_job_of_another_tenant_or_project(engine: Engine, where
     with session(engine) as active:
         assert followers.forget(active, "rival", row.id) == 0
         assert followers.of(active, *HERE, row.id) == ["b" * 26]
+
+
+def test_words_are_listed_page_by_page_with_whether_anybody_can_hear_them(engine: Engine) -> None:
+    row = add_job(engine, "prepare")
+    rows = {name: add_job(engine, name) for name in ("new", "begun", "over")}
+    for each in rows.values():
+        follow(engine, row.id, each.id)
+    follow(engine, row.id, "0" * 26)  # never accepted
+    with session(engine) as active:
+        system.acknowledge_starts(active, [rows["begun"].id, rows["over"].id], NOW)
+    write_end(engine, rows["over"])
+    write_end(engine, row)
+    found: list[Word] = []
+    with reading(engine) as active:
+        assert system.words_of_ends(active, 0) == []
+        while page := system.words_of_ends(active, 3, found[-1] if found else None):
+            found += page
+    hears = {word.target.rsplit("/", 1)[1]: (word.begun, word.over) for word in found}
+    assert len(found) == 4
+    assert hears == {
+        rows["new"].id: (False, False),
+        rows["begun"].id: (True, False),
+        rows["over"].id: (True, True),
+        "0" * 26: (True, True),
+    }
 
 
 def test_a_purge_removes_what_the_job_followed_and_who_followed_it(engine: Engine) -> None:
