@@ -123,11 +123,14 @@ def gpus(nodes: int, least: int | None = None, **more: Any) -> dict[str, Any]:
 
 
 def test_a_job_starts_on_what_is_free_grows_when_it_can_and_shrinks_for_another(queued: Stack, tmp_path: Path) -> None:
+    """The worker dies while it grows."""
     other = Trainer(queued, tmp_path, "other", **gpus(2))
     other.runs(2, 1)
     wide = Trainer(queued, tmp_path, "wide", **gpus(4, least=2))
     assert wide.runs(2, 1)["askedNodes"] == 4
     other.finish()
+    queued.until(wide.id, ("Suspending", "Collecting", "Queued"))
+    queued.process("worker").kill()
     wide.runs(4, 2)
     assert "grows from 2 to 4 nodes" in wide.events("resized")
     urgent = Trainer(queued, tmp_path, "urgent", **gpus(2, priorityClass="urgent"))
@@ -142,11 +145,13 @@ def test_a_job_starts_on_what_is_free_grows_when_it_can_and_shrinks_for_another(
 
 
 def test_a_person_resizes_a_running_job_up_and_down_where_there_are_no_queues(plain: Stack, tmp_path: Path) -> None:
+    """The worker dies while it makes way for the last of its sizes."""
     trainer = Trainer(plain, tmp_path, "sized", nodes=2, elastic={"minNodes": 1, "maxNodes": 3})
     trainer.runs(2, 1)
     plain.run("jobs", "resize", trainer.id, "--nodes", "3", "--reason", "more machines")
     trainer.runs(3, 2)
     plain.run("jobs", "resize", trainer.id, "--nodes", "1")
+    plain.process("worker").kill()
     assert trainer.runs(1, 3)["askedNodes"] == 1
     refused = plain.run("jobs", "resize", trainer.id, "--nodes", "4", check=False)
     assert (refused.returncode != 0, "from 1 to 3" in refused.stderr) == (True, True)
