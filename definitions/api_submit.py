@@ -150,6 +150,7 @@ class Plan(View):
     queue: Annotated[str | None, doc("Queue that it would wait in; null: it starts at once.", "research")] = None
     priority: Annotated[int, doc("Its priority there, within its class.", 0)] = 0
     priority_class: Annotated[str | None, doc("Its class there.", "batch")] = None
+    reservation: Annotated[str | None, doc("Reservation that it would run in.", "nightly")] = None
     after: Annotated[list[AwaitedView], Field(description="Jobs that it would wait for.")] = []
     array: Annotated[ArrayView | None, Field(description="Of an array: how many such jobs it comes to.")] = None
     nodes: Annotated[int, doc("Nodes asked for.", 2)]

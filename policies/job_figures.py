@@ -43,6 +43,7 @@ def plan(
         queue=ticket.queue if ticket else None,
         priority=ticket.priority if ticket else 0,
         priority_class=ticket.priority_class if ticket else None,
+        reservation=ticket.reservation if ticket else None,
         after=list(after),
         array=array_view(job),
         nodes=spec.nodes,

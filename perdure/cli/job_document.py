@@ -38,6 +38,7 @@ class Flags:
     queue: str | None = None
     priority: int | None = None
     priority_class: str | None = None
+    reservation: str | None = None
     array: Mapping[str, int] | None = None
     after: Sequence[str] = ()
     timeout: str | None = None
@@ -76,6 +77,7 @@ def document(flags: Flags, name: str) -> dict[str, Any]:
         "queue": flags.queue,
         "priority": flags.priority,
         "priorityClass": flags.priority_class,
+        "reservation": flags.reservation,
         "array": dict(flags.array) if flags.array is not None else None,
         "after": dependencies(flags.after, "--after") or None,
         "distributed": {"framework": flags.framework},

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def body_for(
-    client: Client, flags: Flags, *, template: str | None, version: int | None, values: Mapping[str, str]
+    client: Client, flags: Flags, template: str | None, version: int | None, values: Mapping[str, str]
 ) -> SubmitJob:
     """What to submit. Reads only."""
     from perdure.client.submitting import request

@@ -49,7 +49,8 @@ def _queue(plan: Plan) -> str:
     if plan.queue is None:
         return ""
     of_class = f", class {plan.priority_class}" if plan.priority_class else ""
-    return f"{plan.queue}{of_class}, priority {plan.priority}"
+    reserved = f", in reservation {plan.reservation}" if plan.reservation else ""
+    return f"{plan.queue}{of_class}, priority {plan.priority}{reserved}"
 
 
 def _size(plan: Plan) -> str:

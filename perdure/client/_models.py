@@ -2366,6 +2366,8 @@ class Plan(Model):
     """Its priority there, within its class."""
     priority_class: Annotated[str | None, Field(alias="priorityClass")] = None
     """Its class there."""
+    reservation: str | None = None
+    """Reservation that it would run in."""
     after: Annotated[list[AwaitedView], Field(validate_default=True)] = []
     """Jobs that it would wait for."""
     array: ArrayView | None = None

@@ -9,6 +9,7 @@ import typer
 
 from perdure.cli import options as given
 from perdure.cli import session
+from perdure.cli.completion import reservations
 from perdure.cli.output import Out
 from perdure.cli.verb import command
 
@@ -56,6 +57,10 @@ def run(
         int | None, typer.Option(metavar="N", min=0, max=100, help="0 to 100; more goes first.")
     ] = None,
     priority_class: Annotated[str | None, typer.Option(metavar="NAME", help="Its priority class.")] = None,
+    reservation: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Reservation that it runs in.", autocompletion=reservations),
+    ] = None,
     array: Annotated[
         str | None,
         typer.Option(
@@ -132,6 +137,7 @@ def run(
         queue=queue,
         priority=priority,
         priority_class=priority_class,
+        reservation=reservation,
         array=array_of(array),
         after=after or (),
         framework=framework,
@@ -148,9 +154,8 @@ def run(
         readiness_path=readiness_path,
     )
     check_command(flags, template, {"--set": set_values, "--template-version": template_version})
-    values = session.pairs("--set", set_values)
     then = submitting.After(follow=follow, wait=wait, propagate_exit=propagate_exit)
     with session.client(project) as client:
-        body = body_for(client, flags, template=template, version=template_version, values=values)
+        body = body_for(client, flags, template, template_version, session.pairs("--set", set_values))
         status = submitting.submit(client, body, Out.of(json, output), then, dry_run=dry_run, yes=yes)
     raise typer.Exit(status)

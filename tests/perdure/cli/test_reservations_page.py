@@ -72,6 +72,10 @@ def test_the_commands_of_the_page_do_what_it_says(live: Live, tmp_path: Path) ->
             with live.client() as client:
                 job = client.submit(yaml.safe_load(JOB)).id
             assert live.world.row(job).submission["ticket"]["reservation"] == "nightly"
+            (tmp_path / "job.yaml").write_text(JOB.replace("name: evaluate", "name: again"))
+            assert json.loads(ran(live, tmp_path, "perdure apply -f job.yaml --dry-run --json=reservation")) == {
+                "reservation": "nightly"
+            }
     assert shown["perdure reservations create -f nightly.yaml --dry-run"] == PLANNED
     assert next(text for command, text in shown.items() if "calendar" in command) == CALENDAR
     windows = json.loads(next(text for command, text in shown.items() if " windows " in command))["items"]

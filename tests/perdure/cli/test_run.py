@@ -80,8 +80,8 @@ def test_a_dry_run_writes_nothing_anywhere(cli: Cli, folder: Path) -> None:
         (Flags(nodes=2, processes_per_node=4, gpus=8), {"nodes": 2, "processesPerNode": 4, "resources": {"gpus": 8}}),
         (Flags(gpus=0), {"resources": {"gpus": 0}}),
         (
-            Flags(queue="research", priority=0, priority_class="urgent"),
-            {"queue": "research", "priority": 0, "priorityClass": "urgent"},
+            Flags(queue="research", priority=0, priority_class="urgent", reservation="evening"),
+            {"queue": "research", "priority": 0, "priorityClass": "urgent", "reservation": "evening"},
         ),
         (
             Flags(after=("prepare", "load:ok", "clean:any", "check:fail")),
