@@ -19,7 +19,7 @@ class Action(StrEnum):
     CREATE = "create"
     UPDATE = "update"
     DELETE = "delete"
-    OPERATE = "operate"  # cancel, suspend, resume, extend, reprioritise, checkpoint now, trigger
+    OPERATE = "operate"  # cancel, suspend, resume, extend, reprioritise, resize, checkpoint now, trigger
 
 
 class ResourceKind(StrEnum):

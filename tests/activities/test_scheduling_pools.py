@@ -178,6 +178,19 @@ def test_a_job_that_runs_without_a_ticket_keeps_its_room(seen: bool, rig: Rig) -
     assert rig.after(6, NORTH).placed == 1
 
 
+def test_an_elastic_job_without_a_ticket_takes_the_nodes_that_it_has_and_keeps_its_size(rig: Rig) -> None:
+    """It asked for three nodes, and a person made it smaller; a fourth one would be free for it."""
+    rig.nodes(NORTH, *(node(f"n{number}") for number in range(4)))
+    sizes = {"nodes": 3, "elastic": {"minNodes": 1, "maxNodes": 4}}
+    stray = rig.job("stray", cluster=NORTH, resources={"gpus": 8, "gpuType": "H100"}, **sizes)
+    transaction(rig.engine, lambda session: begin(session, stray.id, ["n1", "n2"]))
+    job = rig.wait("digits", nodes=2, cluster=NORTH)
+    assert rig.decide(NORTH).placed == 1
+    assert placed_on(rig, job) == ["n0", "n3"]
+    rig.move(job, Phase.SUCCEEDED)
+    assert rig.after(3600, NORTH).told == 0
+
+
 def test_pools_share_their_queues(rig: Rig) -> None:
     """What another pool uses counts against the limit here, and its nodes count for what there is."""
     rig.apply(kind("Queue", "research", quotas={"gpus": {"limit": 12}}))

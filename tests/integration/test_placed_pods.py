@@ -5,6 +5,7 @@ The API server, its scheduler and the worker are real; nodes and pods are simula
 
 import secrets
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -37,7 +38,7 @@ class Field:
         self.stack, self.worker, self.space, self.nodes = stack, worker, space, nodes
         self._place = place
 
-    def submit(self, name: str, nodes: int, gpus: int) -> str:
+    def submit(self, name: str, nodes: int, gpus: int, **more: Any) -> str:
         spec = {
             "command": ["python", "train.py"],
             "cluster": NAME,
@@ -46,6 +47,7 @@ class Field:
             "resources": {"gpus": gpus},
             "placement": {"nodeSelector": {PLACE: self._place}},
             "gracePeriod": "1s",
+            **more,
         }
         return self.stack.submit(spec, name=name)
 
@@ -72,9 +74,16 @@ class Field:
 
 @pytest.fixture(scope="module")
 def field(kube_api: TestCluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Field]:
-    folder, place = tmp_path_factory.mktemp("cluster"), secrets.token_hex(4)
+    with running_field(kube_api, tmp_path_factory) as made:
+        yield made
+
+
+@contextmanager
+def running_field(kube_api: TestCluster, temporary: pytest.TempPathFactory, **environment: str) -> Iterator[Field]:
+    """`environment`: settings of the control plane."""
+    folder, place = temporary.mktemp("cluster"), secrets.token_hex(4)
     with (
-        running_stack(tmp_path_factory.mktemp("stack") / "home", PERDURE_HEARTBEAT="3s") as stack,
+        running_stack(temporary.mktemp("stack") / "home", PERDURE_HEARTBEAT="3s", **environment) as stack,
         kube_api.namespace() as space,
         kube_api.simulated_nodes(3, CAPACITY, {PLACE: place, **LABELS}) as nodes,
         account(kube_api, space, folder) as kubeconfig,
