@@ -2,12 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.node_pool import NodePool, SimulatedNodes
 from definitions.queue import Queue
-from definitions.reservation import Reservation
+from definitions.reservation import Reservation, ReservationSpec
 from definitions.scheduling_types import WHOLE_GPU
 from definitions.spec_errors import SpecIssue
 from definitions.spec_fields import Loc
@@ -25,7 +26,7 @@ class Kept:
 
     index: int
     document: Reservation
-    windows: list[Window]
+    windows: tuple[Window, ...]
     made: SimulatedNodes | None
 
     @property
@@ -59,7 +60,7 @@ def reservation_faults(documents: Sequence[tuple[int, object]]) -> Iterator[Faul
     """Every such fault. `documents`: with their indices; names in them are known to be right."""
     pools = {each.metadata.name: each.spec.simulated for _, each in documents if isinstance(each, NodePool)}
     kept = [
-        Kept(index, each, windows(each.spec, most=LOOKED_AT), pools.get(each.spec.pool or ""))
+        Kept(index, each, _first_windows(each.spec), pools.get(each.spec.pool or ""))
         for index, each in documents
         if isinstance(each, Reservation)
     ]
@@ -80,6 +81,13 @@ def _unnamed(kept: Kept) -> Iterator[Fault]:
         what = "jobs that name no reservation do not run in one here"
         fix = f"remove it, and write reservation: {kept.name} in the jobs"
         yield _fault("PD-1619", kept, ("spec", "users", "withoutNaming"), what, fix)
+
+
+@lru_cache(
+    maxsize=1024
+)  # documents are checked together whenever they are read, which is far more often than they change
+def _first_windows(spec: ReservationSpec) -> tuple[Window, ...]:
+    return tuple(windows(spec, most=LOOKED_AT))
 
 
 def _own_windows(kept: Kept) -> Iterator[Fault]:
