@@ -153,3 +153,24 @@ def test_a_job_that_is_named_like_an_id_is_followed_by_its_own_id(cli: Cli, job:
     own = json.loads(result.out)["id"]
     assert f"perdure jobs logs -f {own}" in result.err
     assert json.loads(cli.ok("jobs", "show", job, "--json", "name"))["name"] == "digits", "an id goes before a name"
+
+
+def test_an_elastic_job_shows_the_size_that_it_has_and_the_one_that_is_asked_for(cli: Cli, job: str) -> None:
+    cli.live.world.change(job, nodes=2, ranks=4, gpus=16, asked_nodes=4)
+    assert "4 processes on 2 nodes (4 asked for), 16 GPUs" in cli.ok("jobs", "show", "digits")
+    cli.live.world.change(job, asked_nodes=2)
+    assert "4 processes on 2 nodes, 16 GPUs" in cli.ok("jobs", "show", "digits")
+
+
+def test_a_decision_shows_who_grows_and_what_one_that_shrinks_keeps() -> None:
+    from perdure.cli.queueing_shapes import DECISION
+
+    gone = dict(name="wide", yours=True, leaves_for="urgent", reason="it has priority 5", dropped=False)
+    grown = SimpleNamespace(name="other", yours=True, before=2, after=4, dropped=True)
+    fields: dict[str, Any] = {key: [] for key in ("gangs_placed", "gangs_refused")}
+    fields |= dict(gangs_displaced=[SimpleNamespace(**gone, keeps=2)], gangs_grown=[grown], waiting=0, causes={})
+    fields |= dict(number=1, pool="local", at=datetime.now(UTC), nodes=4, running=2, digest="d", token=1)
+    assert DECISION.lines is not None
+    lines = dict(DECISION.lines(SimpleNamespace(**fields)))
+    assert lines["displaced"] == "wide for urgent: it has priority 5; keeps 2 places"
+    assert lines["grown"] == "other: from 2 to 4 places; it had changed, and keeps its size"
