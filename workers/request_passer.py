@@ -13,26 +13,36 @@ from policies.array_requests import passes_later
 from workflows.job import JobWorkflow
 
 AT_ONCE = 16
+WITHIN = 8.0  # seconds for all of them: the activity that waits is given fifteen
 
 
 class OperatorRequests:
     """The Requests port of arrays."""
 
-    def __init__(self, operator: JobOperator, client: Client) -> None:
+    def __init__(self, operator: JobOperator, client: Client, within: float = WITHIN) -> None:
         self._operator = operator
         self._client = client
+        self._within = within
 
     async def hand_on(self, tenant: str, jobs: dict[int, str], request: Requested) -> tuple[int, ...]:
-        """Ask every job. Those that have not begun yet, and those that may grant it in a moment, are not among the
-        positions returned. Safe to repeat: the request has one id. Raises PortError while the engine is away."""
+        """Ask every job. Those that have not begun yet, those that may grant it in a moment, and those for which the
+        time was too short are not among the positions returned. Safe to repeat: the request has one id.
+
+        Raises PortError while the engine is away.
+        """
         slots = asyncio.Semaphore(AT_ONCE)
 
-        async def ask(position: int, job: str) -> int | None:
+        async def ask(job: str) -> bool:
             async with slots:
-                return position if await self._heard(tenant, job, request) else None
+                return await self._heard(tenant, job, request)
 
-        done = await asyncio.gather(*(ask(position, job) for position, job in jobs.items()))
-        return tuple(position for position in done if position is not None)
+        asked = {asyncio.create_task(ask(job)): position for position, job in jobs.items()}
+        try:
+            done, _ = await asyncio.wait(asked, timeout=self._within)
+        finally:
+            for task in asked:
+                task.cancel()
+        return tuple(sorted(asked[task] for task in done if task.result()))
 
     async def _heard(self, tenant: str, job: str, request: Requested) -> bool:
         try:

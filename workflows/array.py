@@ -120,7 +120,7 @@ class ArrayWorkflow:
         self._show()
 
     async def _carry_out(self, command: ArrayCommand) -> None:
-        settings = options.array()
+        settings = options.record()
         settings["summary"] = f"{command.kind}: {self._state.phase}"
         match command:
             case MakeCommand():

@@ -57,16 +57,6 @@ def record() -> ActivityConfig:
     )
 
 
-def array() -> ActivityConfig:
-    """Some jobs of an array at once: made, or asked for something. Attempts unbounded on purpose, as in `record`: jobs
-    that were not made would be missed by nobody but their owner."""
-    return ActivityConfig(
-        start_to_close_timeout=timedelta(minutes=2),
-        schedule_to_close_timeout=LONG_ENOUGH,
-        retry_policy=STEADY,
-    )
-
-
 def decide(queue: str) -> ActivityConfig:
     """One decision of a scheduler. The first one of a process may wait for its loops to be compiled, which takes
     minutes. Attempts unbounded on purpose: a pool is decided for as soon as what is away is back."""

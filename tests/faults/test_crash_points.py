@@ -4,6 +4,7 @@ The control plane is a real one. A test arms a hook, plays a scene that comes to
 the jobs' own marks and /proc.
 """
 
+import shlex
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -205,7 +206,31 @@ def reserved(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
         assert stack.ask("DELETE", path).status_code < 300
 
 
+def swept(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """An array of four jobs, two at a time."""
+    array = sweep(stack, auditor, name, "--seconds", "0.3")
+    over = stack.until(array, seconds=120)
+    assert (over["phase"], over["array"]["jobs"]) == ("Succeeded", {"Succeeded": 4}), over["reason"]
+    for index in range(4):
+        assert auditor.finished(f"{name}-{index}")
+        assert auditor.doubles(f"{name}-{index}") == []
+
+
+def swept_away(stack: Stack, auditor: Auditor, name: str, fired: Path) -> None:
+    """An array that is cancelled while two of its four jobs run."""
+    array = sweep(stack, auditor, name, "--seconds", "600")
+    until_marked(auditor, f"{name}-0")
+    until_marked(auditor, f"{name}-1")
+    stack.ask("POST", f"/jobs/{array}:cancel", json={})
+    over = stack.until(array, seconds=120)
+    assert (over["phase"], over["array"]["jobs"]) == ("Cancelled", {"Cancelled": 2}), over["reason"]
+    assert auditor.orphans([f"{name}-0", f"{name}-1"]) == []
+
+
 SCENES: dict[str, Scene] = {
+    "make-jobs": swept,
+    "record-array": swept,
+    "pass-on": swept_away,
     "dial-back": visited,
     "open-session": visited,
     "start-workflow": plain,
@@ -266,6 +291,13 @@ def test_every_hook_has_a_scene() -> None:
 
 def submit(stack: Stack, auditor: Auditor, name: str, *, nodes: int = 1, options: tuple[str, ...] = ()) -> str:
     return stack.submit({**QUICK, "nodes": nodes, "command": auditor.command(name, *options)}, name=name)
+
+
+def sweep(stack: Stack, auditor: Auditor, name: str, *options: str) -> str:
+    """Each job of the array leaves marks of its own."""
+    marked = shlex.join(auditor.command(name)) + "-$PERDURE_ARRAY_INDEX"
+    shell = f"exec {marked} {shlex.join(options)}"
+    return stack.submit({**QUICK, "shell": shell, "array": {"last": 3, "limit": 2}}, name=name)
 
 
 def schedule(stack: Stack, auditor: Auditor, name: str, overlap: str, *options: str) -> None:
