@@ -19,7 +19,7 @@ OVER_ALL_TENANTS = {"store.system", "store.pool_reads"}
 # What every tenant may read, and only the installation's admins and its scheduler change.
 OF_THE_INSTALLATION = {"store.clusters", "store.scheduling_documents", "store.decisions", "store.outbox"}
 OF_THE_INSTALLATION |= {"store.pools", "store.settling", "store.queue_use", "store.pool_reads", "store.pool_amounts"}
-OF_THE_INSTALLATION |= {"store.reservations", "store.reserved"}
+OF_THE_INSTALLATION |= {"store.reservations", "store.reserved", "store.reservation_reads", "store.resizes"}
 LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that is known
 # Clusters and reservations are the installation's.
 OF_NO_TENANT = {"store.intake.found_cluster", "store.intake.check_reservation"}
