@@ -62,7 +62,8 @@ def arrived(profile: Profile, request: Request) -> tuple[Outlook, ...]:
     """The outlook of one more gang, behind all that have promises, and of those that it displaces."""
     before = {} if not request.displaces else {name: profile.promise(row) for name, row in profile.pins.items()}
     reasons: dict[str, str] = {}
-    order = [*(row.request for row in profile.pins.values()), request]
+    told = request.displaces or profile.limits.has_lines
+    order = [*(row.request for row in profile.pins.values() if told), request]
     _line_up(profile, order, request)
     _seek(profile, [request])
     moved = _displace(profile, request, order, reasons) if request.displaces else []

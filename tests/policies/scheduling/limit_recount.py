@@ -42,16 +42,16 @@ def _over(queues: Sequence[QueueRules], nodes: Sequence[Node], live: Sequence[Pl
         used = sum(own[name] for name in _below(queues, queue.name))
         if quota.limit is not None and used > quota.limit:
             yield f"{queue.name} uses {used} of {quota.limit} {resource}"
-        felt, guarantee = (
-            own[queue.name] + _occupied_below(queues, queue.name, resource, own),
-            _sum(queues, queue, resource),
-        )
-        if quota.borrowing is not None and felt > max(guarantee + quota.borrowing, _kept(queues, queue, resource)):
-            yield f"{queue.name} borrows {felt - guarantee} of {quota.borrowing} {resource}"
-    kept = any(_kept(queues, queue, resource) for queue in queues)
+        guarantee, inner = _sum(queues, queue, resource), _occupied_below(queues, queue.name, resource, own)
+        most = [] if quota.borrowing is None else [guarantee + quota.borrowing]
+        most += [] if quota.limit is None else [quota.limit]
+        felt = own[queue.name] + inner
+        if most and felt > max(min(most), _kept(queues, queue, resource)):
+            yield f"{felt} {resource} of {min(most)} are used or kept in {queue.name}"
+    kept = sum(_kept(queues, queue, resource) for queue in _children(queues, None))
     capacity = sum({"cpu": node.cpu, "gpu": node.gpus * WHOLE}.get(resource, 0) for node in nodes)
     occupied = _occupied_below(queues, None, resource, own)
-    if kept and resource in ("cpu", "gpu") and occupied > capacity:
+    if kept and resource in ("cpu", "gpu") and occupied > max(capacity, kept):
         yield f"{occupied} {resource} of {capacity} are used or kept"
 
 
