@@ -248,6 +248,20 @@ CATALOG = (
         "tests/store/test_resizes.py::test_a_job_that_asks_for_something_else_by_then_waits_anew_with_nothing_held",
     ),
     Fault(
+        "an-end-that-is-heard-twice-counts-twice",
+        "policies/arrays.py",
+        "index is None or not ranges.has(state.open, position)",
+        "index is None",
+        "tests/policies/test_arrays.py",
+    ),
+    Fault(
+        "an-array-that-is-over-makes-jobs",
+        "store/arrays.py",
+        "if array.phase.is_final or array.deleted_at is not None or not offers:",
+        "if not offers:",
+        "tests/activities/test_arrays.py::test_an_array_that_is_over_makes_no_job_however_late_the_batch_comes",
+    ),
+    Fault(
         "gangs-grow-into-what-limits-keep-for-those-who-wait",
         "policies/scheduling/growing.py",
         "return all(short is None or short.rule is Bound.POOL for short in later)",
