@@ -146,6 +146,15 @@ def test_a_gang_that_was_told_to_go_meanwhile_does_not_grow_and_the_other_way_ro
     assert (seen(engine, first).state, used(engine)) == ("waiting", HELD[4])
 
 
+def test_a_gang_on_its_way_to_a_size_is_given_no_other_one(engine: Engine) -> None:
+    job = at(engine, 2)
+    assert resize(engine, job, 4).dropped == frozenset()
+    for size in (4, 2):
+        assert resize(engine, job, size).dropped == {job.id}
+    assert [key for key, _ in messages(engine) if key.startswith("displaced/")] == [f"displaced/{job.id}/1/2"]
+    assert used(engine) == HELD[4]
+
+
 @pytest.mark.parametrize(("limit", "grows"), [(4, True), (3, False)])
 def test_a_larger_size_stays_below_every_limit(engine: Engine, limit: int, grows: bool) -> None:
     job = at(engine, 2)
