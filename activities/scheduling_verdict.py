@@ -1,7 +1,7 @@
 """From what was decided in the arrays to what is written, and told to people."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
@@ -22,7 +22,7 @@ from store.base import Document
 from store.pool_reads import Gang
 from store.verdicts import Given, InWindow, Past, Told, Verdict, Waits
 
-EXACT = 100  # gangs at the head of the order whose place and numbers are always as they are now
+EXACT = 100  # gangs at the head of the order whose numbers are always as they are now
 MOST_WAITS = 2000  # written in one decision; the rest follow in the next ones
 SHOWN = 20  # gangs that wait which a decision names itself
 Said = tuple[Refusal, Promise | None]
@@ -32,18 +32,21 @@ Said = tuple[Refusal, Promise | None]
 class Teller:
     """Finds what is new to say of gangs that wait. What was said is remembered, so that saying it again costs nothing.
 
-    Behind the head of the order a gang's place only keeps its rank among the others, and how much is free of what it
-    needs is told again when anything else of it changes: else one start would rewrite every row.
+    Behind the head of the order positions only keep their order, which is enough to tell everybody's place
+    (`gang_places`), and how much is free of what a gang needs is told again when anything else of it changes: else one
+    start would rewrite every row.
     """
 
     said: dict[str, Said] = field(default_factory=dict)
     owing: bool = False  # whether something was left to say
+    places: dict[str, int] = field(default_factory=dict)  # in the order, of those of whom something was said last
 
     def waits(self, pool: PoolWorld, decision: Decision, now: int) -> Iterator[tuple[Waits, Gang, Said]]:
         """Each with the row that it is about."""
         refusals = {refusal.request: refusal for refusal in decision.refusals}
         promises = {promise.request: promise for promise in decision.promises}
         self.owing, found, last = False, 0, 0
+        self.places = {}
         for number, job in enumerate(_ordered(pool, now), 1):
             row, refusal, promise = pool.rows[job], refusals.get(job), promises.get(job)
             last = _position(row.position, number, last)
@@ -53,6 +56,7 @@ class Teller:
                 self.owing = True
                 return
             found += 1
+            self.places[job] = number
             yield _waits(pool, row, last, refusal, promise), row, (refusal, promise)
 
     def forget(self, pool: PoolWorld) -> None:
@@ -118,7 +122,7 @@ def draft(
         seen=tuple(seen),
         paths=paths,
         limits={rules.name: _limits(pool, rules.name) for rules in pool.queues if rules.name in named},
-        document=_document(pool, decision, given, waits),
+        document=_document(pool, decision, given, waits, teller.places),
     )
     return Draft(verdict, decision.starts, waits, min((each.start for each in decision.promises), default=None))
 
@@ -145,8 +149,10 @@ def _given(pool: PoolWorld, start: Start, uses: tuple[InWindow, ...]) -> Given:
     row, world = pool.rows[start.request], pool.world
     places = tuple(place_of(world.described, pod) for pod in start.pods)
     nodes = {pod.node for pod in start.pods}
-    reason = sentences.starts(len(places), len(nodes), any(place.simulated for place in places))
-    amounts = world.takes(world.running[start.request].request, start.pods)
+    request = world.running[start.request].request
+    asked, simulated = sum(role.count for role in request.roles), any(place.simulated for place in places)
+    reason = sentences.starts(len(places), len(nodes), simulated, asked)
+    amounts = world.takes(request, start.pods)
     return Given(row.job, row.version, row.attempt, places, amounts, reason, uses)
 
 
@@ -211,9 +217,10 @@ def _document(
     decision: Decision,
     given: Iterable[Given],
     waits: Sequence[tuple[Waits, Gang, Said]],
+    places: Mapping[str, int],
 ) -> Document:
     """What is kept for people who ask later. Documents of gangs that had to leave are read again (`displaced`)."""
-    head = sorted((said for said, _, _ in waits if said.position is not None), key=lambda said: said.position or 0)
+    head = sorted((said for said, _, _ in waits), key=lambda said: places[said.job])
     counts = {
         "nodes": len(pool.world.described),
         "running": len(pool.world.running) - len(pool.others),
@@ -234,7 +241,7 @@ def _document(
         ),
         grown=scheduling_sizes.grown(pool, decision),
         refused=tuple(
-            GangRefused(job=said.job, position=said.position, cause=said.cause, reason=said.reason)
+            GangRefused(job=said.job, position=places[said.job], cause=said.cause, reason=said.reason)
             for said in head[:SHOWN]
         ),
         causes=dict(Counter(refusal.cause.value for refusal in decision.refusals)),

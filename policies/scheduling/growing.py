@@ -4,14 +4,17 @@ Nodes that somebody who waits could ever be on are left alone (`elastic.growths`
 they would allow it if everybody who waits had started.
 """
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
 from policies.scheduling.elastic import growths
 from policies.scheduling.model import Cause, Growth, Refusal, Running
 from policies.scheduling.quotas import Bound, Quotas
 from policies.scheduling.sizes import held, largest
+from policies.scheduling.waiting import QUEUE, SUBMITTED, Waiting
 from policies.scheduling.world import World
 
 
@@ -23,8 +26,10 @@ def grown(
     running = [world.running[name] for name in sorted(world.elastic) if _may_grow(world.running[name])]
     if not running:
         return ()
-    numbers = [each for each in left if refusals[world.waiting.request(each).id].cause is not Cause.NEVER]
-    quotas, after_all = quotas.copy(), _with_all_started(world, quotas, numbers)
+    waiting = world.waiting
+    numbers = _hopeful(waiting, np.array(left, np.int64), refusals)
+    firsts = np.unique(waiting.kind[numbers], return_index=True)[1]
+    quotas, after_all = quotas.copy(), _with_all_started(waiting, quotas, numbers)
     free = ~world.nodes.among(name for window in world.windows for name in window.nodes)
 
     def may(gang: Running, sizes: Sequence[int]) -> bool:
@@ -39,8 +44,8 @@ def grown(
             each.add(gang.request.queue, _more(gang, sizes))
 
     return growths(
-        world.nodes, world.placer.place, running, map(world.waiting.request, numbers), now, world.settings.pace,
-        world.resized, may=may, took=took, allowed=free,
+        world.nodes, world.placer.place, running, [waiting.request(int(numbers[each])) for each in firsts], now,
+        world.settings.pace, world.resized, may=may, took=took, allowed=free,
     )  # fmt: skip
 
 
@@ -52,11 +57,23 @@ def next_growth(world: World, now: int) -> int | None:
     return min((at for at in due if at > now), default=None)
 
 
-def _with_all_started(world: World, quotas: Quotas, numbers: Sequence[int]) -> Quotas:
-    waiting, found = world.waiting, quotas.copy()
-    counts = Counter((waiting.request(each).queue, int(waiting.kind[each])) for each in numbers)
-    for (queue, kind), count in sorted(counts.items()):
-        found.add(queue, {resource: amount * count for resource, amount in waiting.asks[kind].items()})
+def _hopeful(waiting: Waiting, numbers: NDArray[np.int64], refusals: Mapping[str, Refusal]) -> NDArray[np.int64]:
+    """Those that some nodes of today could hold. All gangs of a kind are alike in that."""
+    never = {refusal.request for refusal in refusals.values() if refusal.cause is Cause.NEVER}
+    kinds = {int(waiting.kind[waiting.index[name]]) for name in never}
+    return numbers[~np.isin(waiting.kind[numbers], list(kinds))]
+
+
+def _with_all_started(waiting: Waiting, quotas: Quotas, numbers: NDArray[np.int64]) -> Quotas:
+    found, names = quotas.copy(), {number: name for name, number in waiting.queues.items()}
+    here = np.zeros(len(waiting.kind), np.bool_)
+    here[numbers] = True
+    rows = here[waiting.sorted]
+    queues = (waiting.keys[rows] >> SUBMITTED) & ((1 << QUEUE) - 1)
+    pairs = queues * len(waiting.kinds) + waiting.kind[waiting.sorted[rows]]
+    for pair, count in zip(*np.unique(pairs, return_counts=True), strict=True):
+        queue, kind = divmod(int(pair), len(waiting.kinds))
+        found.add(names[queue], {resource: amount * int(count) for resource, amount in waiting.asks[kind].items()})
     return found
 
 

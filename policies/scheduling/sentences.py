@@ -52,12 +52,12 @@ def gone(queue: str) -> str:
     return f"queue {queue} is not there any more: nothing starts in it; apply it again, or cancel the job"
 
 
-def starts(pods: int, nodes: int, simulated: bool) -> str:
-    """Of a gang that gets its places."""
-    kind = "simulated node" if simulated else "node"
-    if pods == nodes:
-        return f"has its places on {_count(nodes, kind)}"
-    return f"has its {_count(pods, 'place')} on {_count(nodes, kind)}"
+def starts(pods: int, nodes: int, simulated: bool, asked: int | None = None) -> str:
+    """Of a gang that gets its places. `asked`: how many it asked for."""
+    on = _count(nodes, "simulated node" if simulated else "node")
+    if asked not in (None, pods):
+        return f"has {pods} of its {_count(asked or 0, 'place')} on {on}"
+    return f"has its places on {on}" if pods == nodes else f"has its {_count(pods, 'place')} on {on}"
 
 
 def leaves(why_it_goes: str, beneficiary: str) -> str:

@@ -62,7 +62,7 @@ def at_two(rig: Rig) -> tuple[str, str]:
     wide = rig.wait("wide", nodes=4, elastic=WIDE)
     assert rig.decide().placed == 1
     rig.runs(wide)
-    assert size(rig, wide) == 2
+    assert (size(rig, wide), rig.seen(wide).reason) == (2, "has 2 of its 4 places on 2 simulated nodes")
     return wide, other
 
 
