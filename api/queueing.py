@@ -1,6 +1,6 @@
 """Jobs that wait for places or hold them: from rows to what is shown, and what a tenant sees of another one's.
 
-Nothing is worked out again: reasons, positions and starts are those that were stored with the decision.
+Nothing is worked out again: reasons, the order and starts are those that were stored with the decision.
 """
 
 import re
@@ -16,7 +16,7 @@ from definitions.ids import ALPHABET
 from policies.scheduling.asking import Asked, Shapes, Words
 from policies.scheduling.model import WHOLE, Cause, Refusal, Request, Shape
 from policies.waiting_words import can_ever, refusal_of, shortage_words, unit_of, would_help
-from store import decisions, jobs
+from store import decisions, gang_places, jobs
 from store.tables import GangRow
 
 JOB = re.compile(rf"(?:\bjob )?\b(0[{ALPHABET}]{{25}})\b")
@@ -54,8 +54,12 @@ def waiting_jobs(
     caller: Caller, session: Session, rows: Sequence[GangRow], models: Mapping[str, str]
 ) -> list[WaitingJob]:
     """Jobs that wait, in the order given. `models`: words for models of GPU."""
-    shapes, seen = Shapes(Words(models=models)), seen_of(caller, session, rows)
-    return [WaitingJob(**_waiting(row, shapes, seen)) for row in rows]
+    shapes, seen, place = (
+        Shapes(Words(models=models)),
+        seen_of(caller, session, rows),
+        gang_places.places(session, rows),
+    )
+    return [WaitingJob(**_waiting(row, shapes, seen, place.get(row.job))) for row in rows]
 
 
 def why_queued(caller: Caller, session: Session, row: GangRow, models: Mapping[str, str]) -> WhyQueued:
@@ -64,7 +68,7 @@ def why_queued(caller: Caller, session: Session, row: GangRow, models: Mapping[s
     seen = seen_of(caller, session, [row])
     decided = None if row.decision is None else decisions.get(session, row.pool, row.decision)
     return WhyQueued(
-        **_waiting(row, Shapes(Words(models=models)), seen),
+        **_waiting(row, Shapes(Words(models=models)), seen, gang_places.places(session, [row]).get(row.job)),
         domain=refusal.at if refusal is not None and refusal.cause is Cause.TOPOLOGY else "",
         can_ever=None if refusal is None else can_ever(refusal),
         would_help=[] if refusal is None else would_help(refusal),
@@ -123,12 +127,12 @@ def request_of(shapes: Shapes, row: GangRow) -> Request:
     return shapes.request(Asked(row.job, row.queue, row.shape))
 
 
-def _waiting(row: GangRow, shapes: Shapes, seen: Seen) -> dict[str, Any]:
+def _waiting(row: GangRow, shapes: Shapes, seen: Seen, place: int | None) -> dict[str, Any]:
     roles = request_of(shapes, row).roles
     asks = [_ask(role.count, role.shape) for role in roles]
     return dict(
         **seen.fields(row.job),
-        position=row.position,
+        position=place,
         pool=row.pool,
         queue=row.queue,
         priority_class=row.priority_class,

@@ -59,6 +59,7 @@ class GangRow(Tenanted, Base):
         ForeignKeyConstraint(["tenant", "project", "job"], ["jobs.tenant", "jobs.project", "jobs.id"]),
         Index("ix_gangs_pool", "pool", "job"),
         Index("ix_gangs_queue", "queue", "position"),
+        Index("ix_gangs_place", "pool", "position", "job"),
         Index(
             "ix_gangs_reservation",
             "reservation",
@@ -86,7 +87,7 @@ class GangRow(Tenanted, Base):
     amounts: Mapped[Document | None]  # resource -> amount that its places count against quotas
     placed_at: Mapped[datetime | None]
     decision: Mapped[int | None]  # that said what follows, or placed it
-    position: Mapped[int | None]  # in the pool's order, from 1
+    position: Mapped[int | None]  # grows along the pool's order, with gaps: see `gang_places`
     cause: Mapped[str | None]
     refusal: Mapped[Document | None]  # Refusal: the numbers of the cause
     reason: Mapped[str | None]  # the sentence that people read

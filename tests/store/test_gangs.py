@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import Engine
 
 from definitions.states import Phase
-from store import gangs, jobs, pools, queue_use, system
+from store import gang_places, gangs, jobs, pools, queue_use, system
 from store.engine import reading, session
 from store.errors import BadCursor
 from store.tables_jobs import JobRow
@@ -253,3 +253,14 @@ def test_gangs_are_paged_by_position_and_those_without_one_come_last(engine: Eng
     assert shown(OTHERS[0][0]) == ["x"]
     with reading(engine) as active, pytest.raises(BadCursor):
         gangs.page(active, None, after="x")
+
+
+def test_everybody_has_an_exact_place_in_the_order_of_its_pool_whatever_gaps_positions_have(engine: Engine) -> None:
+    first, second, third, new = (waiting_job(engine, name) for name in "abcd")
+    positions = {first.id: 40, second.id: 41, third.id: 900}
+    said = [waits(seen(engine, job), position=positions[job.id]) for job in (third, first, second)]
+    decide(engine, verdict(waits=tuple(said)))
+    with reading(engine) as active:
+        rows = gangs.some(active, [second.id, third.id, new.id])
+        assert gang_places.places(active, rows) == {second.id: 2, third.id: 3}
+        assert gang_places.places(active, []) == {}

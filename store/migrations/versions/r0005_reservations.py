@@ -53,6 +53,7 @@ def _gangs() -> None:
     op.add_column("gangs", _column("next_amounts", sa.JSON(), nullable=True))
     op.add_column("gangs", _column("reservation", TEXT, nullable=True))
     names_one = sa.text("reservation IS NOT NULL")
+    op.create_index("ix_gangs_place", "gangs", ["pool", "position", "job"])
     op.create_index(
         "ix_gangs_reservation", "gangs", ["reservation"], sqlite_where=names_one, postgresql_where=names_one
     )
