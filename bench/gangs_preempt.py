@@ -13,8 +13,8 @@ from tests.support.polling import eventually
 
 
 def preempt(field: Field) -> dict[str, Any]:
-    """Simulated pods cannot be asked to save, so they are told to end at once: no time of a checkpoint is in it. Those of
-    this part run until then."""
+    """Simulated pods cannot be asked to save, so they are told to end at once: no time of a checkpoint is in it. Those
+    of this part run until then."""
     rig, wanted = field.rig, max(1, field.nodes // 4)
     mark = time.perf_counter()
     low = field.submit([f"low-{number}" for number in range(field.nodes)], 1, GPUS, priorityClass=LOW)
