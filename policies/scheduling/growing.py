@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
-from policies.scheduling.elastic import growths
+from policies.scheduling.elastic import growths, resizable
 from policies.scheduling.model import Cause, Growth, Refusal, Running
 from policies.scheduling.quotas import Bound, Quotas
 from policies.scheduling.sizes import held, largest
@@ -23,8 +23,14 @@ def grown(
 ) -> tuple[Growth, ...]:
     """Who gets larger now. `quotas`: as they are after all that was decided in this round; `left`: numbers of those who
     go on waiting. The new places are taken in the world's nodes."""
-    running = [world.running[name] for name in sorted(world.elastic) if _may_grow(world.running[name])]
-    if not running:
+    pace, changed = world.settings.pace, world.resized
+    gangs = (world.running[name] for name in sorted(world.elastic))
+    running = [
+        gang for gang in gangs if _may_grow(gang) and resizable(gang.since, changed.get(gang.request.id), now, pace)
+    ]
+    free = world.nodes.open & ~world.nodes.among(name for window in world.windows for name in window.nodes)
+    shapes = {role.shape for gang in running for role in gang.request.roles}
+    if not any((world.nodes.fits(shape) & free).any() for shape in shapes):
         return ()
     waiting = world.waiting
     numbers = _hopeful(waiting, np.array(left, np.int64), refusals)
@@ -45,7 +51,7 @@ def grown(
 
     return growths(
         world.nodes, world.placer.place, running, [waiting.request(int(numbers[each])) for each in firsts], now,
-        world.settings.pace, world.resized, may=may, took=took, allowed=free,
+        pace, changed, may=may, took=took, allowed=free,
     )  # fmt: skip
 
 
@@ -70,10 +76,11 @@ def _with_all_started(waiting: Waiting, quotas: Quotas, numbers: NDArray[np.int6
     here[numbers] = True
     rows = here[waiting.sorted]
     queues = (waiting.keys[rows] >> SUBMITTED) & ((1 << QUEUE) - 1)
-    pairs = queues * len(waiting.kinds) + waiting.kind[waiting.sorted[rows]]
-    for pair, count in zip(*np.unique(pairs, return_counts=True), strict=True):
-        queue, kind = divmod(int(pair), len(waiting.kinds))
-        found.add(names[queue], {resource: amount * int(count) for resource, amount in waiting.asks[kind].items()})
+    asks = waiting.amounts(found)
+    total = np.zeros((len(waiting.queues), asks.shape[1]), np.int64)
+    np.add.at(total, queues, asks[waiting.kind[waiting.sorted[rows]]])
+    for queue in np.flatnonzero(total.any(axis=1)):
+        found.add(names[int(queue)], dict(zip(found.resources, map(int, total[queue]), strict=False)))
     return found
 
 
