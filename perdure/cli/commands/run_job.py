@@ -36,7 +36,7 @@ def register(app: typer.Typer) -> None:
         "perdure run --cluster north-1 --gpus 8 -- python train.py",
         "perdure run --queue research --gpus 1 -- python train.py",
         "perdure run --array 0-99%10 -- python train.py",
-        "perdure run --after prepare-data --after clean-up:any -- python train.py",
+        "perdure run --after digits:any -- python train.py",
         shows="JobView",
         context_settings={"allow_interspersed_args": False},
     )(run)
