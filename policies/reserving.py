@@ -101,9 +101,13 @@ def amount(reserved: Reserved, pool: Pool | None, nodes: Sequence[Node]) -> Amou
 
 
 def next_weeks(spec: ReservationSpec, zones: Zones, now: int, weeks: int, most: int) -> tuple[Plan, int]:
-    """Windows of so many weeks, from now or else from the first that is to come; and the end of these weeks."""
-    first = planned(spec, zones, now, now, 1).windows
-    until = max([now, *(each.window.begins for each in first)]) + weeks * WEEK
+    """Windows of so many weeks, from now or else from the first that is to come; and the end of these weeks. They are
+    weeks of its zone, so that a weekly window is there as often as they are many, whatever clocks do."""
+    first = next((each.window for each in planned(spec, zones, now, now, 1).windows), None)
+    if first is None or first.begins <= now:
+        until = now + weeks * WEEK
+    else:
+        until = moment(first.wall + timedelta(weeks=weeks), zones(spec.time_zone)).at
     return planned(spec, zones, now, until, most), until
 
 

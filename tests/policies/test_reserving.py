@@ -87,6 +87,13 @@ def test_weeks_are_counted_from_now_or_from_the_first_window_to_come() -> None:
         assert ([each.window.number for each in plan.windows], end) == (numbers, at(until))
 
 
+def test_a_weekly_window_is_there_once_in_each_week_though_clocks_change() -> None:
+    weekly = spec("2027-03-27T22:00", "Europe/Berlin", length="8h", repeat={"frequency": "weekly"})
+    plan, end = next_weeks(weekly, ZoneInfo, at("2027-03-01"), 3, 99)
+    assert [each.window.wall.day for each in plan.windows] == [27, 3, 10]
+    assert end == at("2027-04-17T20:00")
+
+
 def test_days_that_are_left_out_are_told_as_long_as_they_matter() -> None:
     monthly = spec("2027-01-31T10:00", "UTC", length="1h", repeat={"frequency": "monthly", "count": 3})
     assert [each.day for each in plan(monthly).left_out] == ["2027-02-31", "2027-04-31"]
