@@ -4,6 +4,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import httpx
+
 from bench.cluster_rig import PLACE, RUN_FOR, Rig
 from bench.cluster_rounds import Round, completed
 from bench.cluster_watching import events, opened
@@ -20,8 +22,13 @@ def bare_round(rig: Rig, stem: str, count: int, pods: int, seconds: float) -> Ro
         next(changes)
         making = [hands.submit(rig.bare.api.post, rig.bare.jobs, _job(rig, name, pods, seconds)) for name in names]
         for each in making:
-            each.result()
-        over = list(completed(changes, count))
+            each.add_done_callback(lambda done: http.close() if done.exception() else None)  # the watch ends with it
+        try:
+            over = list(completed(changes, count))
+        except httpx.HTTPError:
+            for each in making:
+                each.result()  # raises what is the cause of the other
+            raise
     took = time.perf_counter() - mark
     rig.bare.api.delete(rig.bare.jobs, propagationPolicy="Background")
     return Round(over, count, began, took)
