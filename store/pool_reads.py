@@ -136,14 +136,14 @@ def cluster(session: Session, name: str) -> Document | None:
 
 
 def strays(session: Session, pool: str) -> list[Stray]:
-    """Jobs of a cluster with pods and without a gang, by id."""
+    """Jobs of a cluster with pods and without a gang, by id. An array has no attempt: its pods are its jobs'."""
     with_gang = select(GangRow.job).where(GangRow.job == JobRow.id).exists()
     present = and_(AttemptRow.job == JobRow.id, AttemptRow.number == JobRow.attempt)
     query = (
         select(JobRow.id, JobRow.attempt, JobRow.spec, JobRow.started_at, AttemptRow.started_at, AttemptRow.ranks)
         .outerjoin(AttemptRow, present)
         .where(JobRow.cluster == pool, JobRow.phase.in_(WITH_PODS), JobRow.ended_at.is_(None))
-        .where(JobRow.deleted_at.is_(None), ~with_gang)
+        .where(JobRow.deleted_at.is_(None), JobRow.attempt > 0, ~with_gang)
     )
     return [
         Stray(job, attempt, spec, started or first, tuple(rank.get("node") or "" for rank in ranks or ()))

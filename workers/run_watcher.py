@@ -105,7 +105,7 @@ class RunWatcher:
             found: list[JobRow] = []
             after = ""
             while page := system.active_jobs(session, self._cluster, PAGE, after):
-                found += [row for row in page if row.phase in self._phases]
+                found += [row for row in page if row.phase in self._phases and row.attempt > 0]  # an array has none
                 after = page[-1].id
             return found
 

@@ -11,6 +11,7 @@ from sqlalchemy import Engine, func, select
 from activities.adapters.arrays import SqlArrays
 from activities.ports import PortError
 from definitions.array_state import ArrayState, Granted
+from definitions.cluster import LOCAL_CLUSTER
 from definitions.errors import PerdureError
 from definitions.facts import JobEnded
 from definitions.job import Job
@@ -23,7 +24,7 @@ from policies.array_children import child_id, index_of
 from policies.array_moves import move
 from policies.arrays import begin, initial_array
 from policies.job_plan import JobIds
-from store import array_names, arrays, events, followers, jobs, outbox
+from store import array_names, arrays, events, followers, jobs, outbox, pool_reads
 from store.engine import reading, session
 from store.tables_jobs import EventRow, JobRow
 from tests.store.builders import HERE, NOW, OTHERS, PROJECT, TENANT, add_job, document, event
@@ -210,6 +211,14 @@ def test_a_state_is_recorded_with_its_events_and_an_older_one_changes_nothing(en
         assert (row.reason, row.failure, row.live_name, row.ended_at) == (over.reason, over.failure, None, NOW)
         assert (row.started_at, row.generation) == (NOW, 2)
         assert [line.reason for line in events.after(active, *HERE, row.id, 0, 9)] == [state.reason, over.reason]
+
+
+def test_an_array_holds_no_place_of_its_own(engine: Engine, port: SqlArrays) -> None:
+    state = add_array(engine)
+    port.record(state)
+    with reading(engine) as active:
+        assert jobs.get(active, *HERE, state.job).phase is Phase.RUNNING  # type: ignore[union-attr]
+        assert pool_reads.strays(active, LOCAL_CLUSTER) == []
 
 
 def test_an_array_without_a_row_is_refused_for_good(port: SqlArrays, engine: Engine) -> None:
