@@ -268,4 +268,18 @@ CATALOG = (
         "return bool(later)",
         "tests/policies/scheduling/test_growing.py",
     ),
+    Fault(
+        "what-was-given-up-stays-in-the-calendar",
+        "api/reservation_windows.py",
+        "if each.begins < min(each.ends, days.ends) and each.ends > days.begins",
+        "if each.begins < days.ends and each.ends > days.begins",
+        "tests/api/test_reservations.py::test_a_calendar_has_real_hours_by_day_of_what_is_booked_and_of_what_the_rule_names",
+    ),
+    Fault(
+        "others-of-its-shape-keep-a-gang-from-places-freed-for-it",
+        "policies/scheduling/plan.py",
+        "        self._offer_what_is_seated()\n        for",
+        "        for",
+        "tests/policies/scheduling/test_plan_freed.py",
+    ),
 )
