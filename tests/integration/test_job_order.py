@@ -84,3 +84,20 @@ def test_one_that_waits_is_suspended_resumed_cancelled_and_deleted_like_any_othe
     stack.ask("POST", f"/jobs/{jobs['goes-on']}:resume", json={})
     assert ended(stack, jobs["goes-on"]) == ("Succeeded", None, 1)
     assert auditor.marks("cancelled") == []
+
+
+def test_an_array_waits_as_a_whole_and_is_waited_for_as_a_whole(stack: Stack) -> None:
+    first = stack.submit({**QUICK, "command": ["true"]}, "before-it")
+    command = ["sh", "-c", "exit $PERDURE_ARRAY_INDEX"]
+    array = stack.submit(
+        {**QUICK, "command": command, "array": {"last": 1}, "after": [{"job": "before-it"}]}, "one-fails"
+    )
+    outcomes = {"succeeded": ("Failed", "dependency", 0), "finished": ("Succeeded", None, 1)}
+    jobs = {
+        outcome: stack.submit({**QUICK, "command": ["true"], "after": [{"job": array, "outcome": outcome}]})
+        for outcome in outcomes
+    }
+    over = stack.until(array)
+    assert (over["phase"], over["failure"]) == ("Failed", "user-error"), over["reason"]
+    assert over["startedAt"] >= stack.job(first)["endedAt"]
+    assert {outcome: ended(stack, job) for outcome, job in jobs.items()} == outcomes
