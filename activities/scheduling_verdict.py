@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -17,7 +17,6 @@ from policies.scheduling import sentences
 from policies.scheduling.asking import STEPS
 from policies.scheduling.claims import Leave
 from policies.scheduling.model import Decision, Eviction, Promise, Refusal, Start
-from policies.scheduling.order import places
 from store.base import Document
 from store.pool_reads import Gang
 from store.verdicts import Given, InWindow, Past, Told, Verdict, Waits
@@ -25,6 +24,7 @@ from store.verdicts import Given, InWindow, Past, Told, Verdict, Waits
 EXACT = 100  # gangs at the head of the order whose numbers are always as they are now
 MOST_WAITS = 2000  # written in one decision; the rest follow in the next ones
 SHOWN = 20  # gangs that wait which a decision names itself
+NUMBERS = tuple(each.name for each in fields(Refusal) if each.name not in ("request", "cause"))
 Said = tuple[Refusal, Promise | None]
 
 
@@ -133,7 +133,7 @@ def _ordered(pool: PoolWorld, now: int) -> list[str]:
     waiting.settle()
     if not len(waiting):
         return []
-    rank = places(waiting, world.quotas, lambda queue: world.usage.past(queue, now) if queue else {})
+    rank = world.order(now)
     numbers = waiting.sorted
     ordered = numbers[np.lexsort((rank[numbers], rank[numbers] == 0))]
     return [waiting.request(int(number)).id for number in ordered]
@@ -189,8 +189,8 @@ Written = tuple[str, Document, str, datetime | None, datetime | None, bool | Non
 def _written(pool: PoolWorld, row: Gang, refusal: Refusal, promise: Promise | None) -> Written:
     """Columns of a row. The planned places are kept with the numbers of the cause: a promise must hold after a restart
     as it did before."""
-    document = {name: value for name, value in asdict(refusal).items() if value not in ("", None)}
-    document = {name: value for name, value in document.items() if name != "request"} | {"cause": refusal.cause.value}
+    told = ((name, getattr(refusal, name)) for name in NUMBERS)
+    document = {name: value for name, value in told if value not in ("", None)} | {"cause": refusal.cause.value}
     reason = sentences.reason(refusal, promise) if row.queue in pool.known else sentences.gone(row.queue)
     if promise is None:
         return refusal.cause.value, document, reason, None, None, None

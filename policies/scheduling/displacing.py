@@ -63,9 +63,8 @@ class Displacing:
             wanted: dict[str, Counter[str]] = defaultdict(Counter)
             for gang in self.world.running.values():
                 wanted[gang.request.queue].update(self.world.takes(gang.request, gang.pods))
-            waiting = self.world.waiting
-            for number in waiting.index.values():
-                wanted[waiting.request(number).queue].update(waiting.asks[int(waiting.kind[number])])
+            for queue, amounts in self.world.waiting.wanted(self.quotas).items():
+                wanted[queue].update(amounts)
             self._shares = FairShares(self.quotas, wanted)
         return self._shares
 

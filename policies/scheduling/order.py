@@ -67,7 +67,7 @@ class Round:
         self._place = np.full(len(waiting.requests), -1, np.int64)
         self._place[waiting.sorted] = np.arange(len(waiting.sorted))
         self._failed_first: dict[int, int] = {}  # kind -> the gang that failed for all of it
-        self._lacking: dict[tuple[tuple[str, ...], int], Shortage | None] = {}  # by queues and kind, at a version
+        self._lacking: dict[tuple[tuple[int, ...], int], Shortage | None] = {}  # by bounds and kind, at a version
         self._lacking_at = -1
         self._dominant = Dominant(self._asks, waiting.kind[waiting.sorted], self.tree.total)
         self.turns = self._bands.turns(int(self.tree.depth.max()), bool(self.tree.guarantee.any()))
@@ -155,10 +155,11 @@ class Round:
         return left
 
     def _shortage(self, holders: tuple[str, ...], kind: int) -> Shortage | None:
-        """What keeps gangs of a kind out of these queues: thousands may wait that ask for the same."""
+        """What keeps gangs of a kind out of these queues: thousands may wait that ask for the same, in queues without
+        bounds of their own."""
         if self._lacking_at != self.quotas.version:
             self._lacking, self._lacking_at = {}, self.quotas.version
-        key = holders, kind
+        key = tuple(map(self.quotas.bounding, holders)), kind
         if key not in self._lacking:
             self._lacking[key] = self.quotas.fits(holders, self.waiting.asks[kind])
         return self._lacking[key]

@@ -7,7 +7,6 @@ Whoever still waits is planned into the future, in the same order and within the
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +26,7 @@ from policies.scheduling.model import (
     Stop,
 )
 from policies.scheduling.offering import Offering
-from policies.scheduling.order import Round, places
+from policies.scheduling.order import Round
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length, promised
 from policies.scheduling.seats import seat
@@ -139,10 +138,10 @@ class _Plan:
             and self.world.quotas.rules(request.queue).strict
         ]  # fmt: skip
 
-    @cached_property
+    @property
     def _rank(self) -> NDArray[np.int64]:
         """Of all numbers their place in the order, before anybody starts; 0: their queue is stopped."""
-        return places(self.world.waiting, self.world.quotas, self._past)
+        return self.world.order(self.now)
 
     def _offer(self, number: int) -> None:
         request = self.world.waiting.request(number)

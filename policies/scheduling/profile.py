@@ -175,7 +175,7 @@ class Profile:
         self._treat(batch)
         for at, (start, end, sure, firm, first, last) in enumerate(batch.gang[:, START:TWIN].tolist()):
             row = rows[at]
-            if modes[at] == SEEK or row.start != start or row.firm != firm:
+            if row.told is not None and (row.told.start, row.told.end, row.told.firm) != (start, _end(end), bool(firm)):
                 row.told = None
             row.start, row.end, row.sure, row.firm = start, end, sure, bool(firm)
             if row.placed:
@@ -183,13 +183,15 @@ class Profile:
 
     def planned(self, request: Request, promise: Promise, length: int | None) -> Row:
         """A row that stands for a promise, without its places held."""
-        return self._seated(self.row(request, length, sizes_of(request, promise.pods)), promise.pods, promise.start)
+        row = self._seated(self.row(request, length, sizes_of(request, promise.pods)), promise.pods, promise.start)
+        row.told = promise
+        return row
 
     def promise(self, row: Row) -> Promise:
         """What a placed row says."""
         if row.told is None:
             pods = pods_of(row, self.asks.kinds[row.kind], self.nodes, self._devices)
-            row.told = Promise(row.request.id, row.start, None if row.end >= NEVER else row.end, pods, row.firm)
+            row.told = Promise(row.request.id, row.start, _end(row.end), pods, row.firm)
         return row.told
 
     def _take_in(self, running: Iterable[Running], mode: int) -> None:
@@ -271,3 +273,7 @@ class Profile:
                 self._table = more_segments(self._table)
             else:
                 self.limits.more_pieces()
+
+
+def _end(end: int) -> int | None:
+    return None if end >= NEVER else end

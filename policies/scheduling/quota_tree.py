@@ -45,6 +45,15 @@ class QuotaTree:
         for resource in ("cpu", "memory", "gpu", *capacity, *named):
             self.column(resource)
         self.resize(capacity)
+        self._bounding: dict[int, int] = {}
+
+    def bounding(self, row: int) -> int:
+        """The first at or above a row that bounds anything, else the topmost: it and those above decide what fits."""
+        found = self._bounding.get(row)
+        if found is None:
+            path = reversed(self.path[row])
+            found = self._bounding[row] = next((each for each in path if self._bounds(each)), self.path[row][0])
+        return found
 
     def column(self, resource: str) -> int:
         """Of a resource; one that nobody spoke of yet gets a column, and the pool has none of it."""
@@ -72,6 +81,10 @@ class QuotaTree:
         for name in ("limit", "guarantee", "borrowable", "kept", "used", "held", "filled"):
             setattr(made, name, [list(row) for row in getattr(self, name)])
         return made
+
+    def _bounds(self, row: int) -> bool:
+        given = self.rules[row].quotas.values()
+        return any(self.kept[row]) or any((each.limit, each.borrowing) != (None, None) for each in given)
 
     def _path(self, row: int) -> tuple[int, ...]:
         found = [row]

@@ -69,6 +69,11 @@ class Quotas:
     def rules(self, queue: str) -> QueueRules:
         return self.tree.rules[self.tree.index[queue]]
 
+    def bounding(self, queue: str) -> int:
+        """One number for queues that have the same bounds above them, and none of their own: what fits into one fits
+        into the others, and what does not breaks the same rule."""
+        return self.tree.bounding(self.tree.index[queue])
+
     def fits(self, queue: Names, demand: Mapping[str, int]) -> Shortage | None:
         """None when `used + held + demand` stays within every bound up to the pool, else the first that breaks."""
         for node in self._nodes(queue):

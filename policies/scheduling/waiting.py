@@ -25,6 +25,7 @@ class Waiting:
     """
 
     def __init__(self, requests: Iterable[Request] = ()) -> None:
+        self.version = 0  # of who waits; who keeps something made of them sees that it is old
         self.requests: list[Request | None] = []
         self.index: dict[str, int] = {}
         self.queues: dict[str, int] = {}
@@ -68,6 +69,7 @@ class Waiting:
         if request.priority not in self._ranks and len(self._ranks) == 1 << RANK:
             raise ValueError(f"more than {1 << RANK} different priorities wait")
         number = self._number()
+        self.version += 1
         self.requests[number] = request
         self.index[request.id] = number
         self.queues.setdefault(request.queue, len(self.queues))
@@ -86,6 +88,7 @@ class Waiting:
     def remove(self, gang: str) -> None:
         """It started or was withdrawn. Errors: KeyError for one that does not wait."""
         number = self.index.pop(gang)
+        self.version += 1
         self.requests[number] = None
         self._gone[number] = True
         self._left.append(number)
@@ -124,6 +127,17 @@ class Waiting:
         if new:
             self._amounts = np.concatenate([self._amounts, np.array(new, np.int64)])
         return self._amounts
+
+    def wanted(self, quotas: Quotas) -> dict[str, dict[str, int]]:
+        """By queue, what all its gangs ask together at their smallest sizes."""
+        self.settle()
+        amounts, queue = self.amounts(quotas), (self.keys >> SUBMITTED) & ((1 << QUEUE) - 1)
+        total = np.zeros((len(self.queues), amounts.shape[1]), np.int64)
+        np.add.at(total, queue, amounts[self.kind[self.sorted]])
+        return {
+            name: {resource: amount for resource, amount in zip(quotas.resources, row, strict=False) if amount}
+            for name, row in zip(self.queues, total.tolist(), strict=True)
+        }
 
     def _number(self) -> int:
         if self._free:

@@ -6,12 +6,16 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from policies.scheduling.asks import Claim
 from policies.scheduling.demands import capacity, taken
 from policies.scheduling.elastic import Pace
 from policies.scheduling.eligible import Damping, Displaced, Rate
 from policies.scheduling.model import Decision, Node, Pod, Promise, QueueRules, Request, Running
 from policies.scheduling.nodes import Nodes
+from policies.scheduling.order import places
 from policies.scheduling.placing import Placer
 from policies.scheduling.profile import DAY
 from policies.scheduling.quotas import Quotas
@@ -84,12 +88,11 @@ class World:
         self.freeing: dict[str, Freeing] = {}
         self.shrinking: dict[str, tuple[int, ...]] = {}  # gangs that were told to go on with so many pods of each role
         self.resized: dict[str, int] = {}  # when the size of a gang that runs changed last
-        self.elastic: set[str] = (
-            set()
-        )  # gangs that run, and could at other sizes too
+        self.elastic: set[str] = set()  # gangs that run, and could at other sizes too
         self.past: list[Displaced] = []
         models = {resource.partition("/")[2] for rules in self.queues.values() for resource in rules.quotas}
         self.limited_models = tuple(sorted(models - {""}))  # of GPUs, that some queue has a quota of
+        self._order: tuple[tuple[int, int, int], NDArray[np.int64]] | None = None
         self._lay_out()
 
     def submit(self, request: Request) -> None:
@@ -179,6 +182,15 @@ class World:
         for growth in decision.growths:
             self._resize(self.running[growth.request], growth.pods, now)
         self.past = [one for one in self.past if now - one.at <= self.settings.damping.window]
+
+    def order(self, now: int) -> NDArray[np.int64]:
+        """`places` of all that wait, as it stands now; the same array as long as nothing that it depends on changes."""
+        fades = now if any(rules.half_life is not None for rules in self.queues.values()) else 0
+        state = (self.waiting.version, self.quotas.version, fades)
+        if self._order is None or self._order[0] != state:
+            found = places(self.waiting, self.quotas, lambda queue: self.usage.past(queue, now) if queue else {})
+            self._order = state, found
+        return self._order[1]
 
     def takes(self, request: Request, pods: Sequence[Pod]) -> Mapping[str, int]:
         """What these places count against quotas. Of a gang that runs it is counted once."""
