@@ -356,3 +356,24 @@ def _store_snapshot(world: World, sha256: str) -> None:
 
 def _snapshots(world: World) -> set[str]:
     return {info.key.split("/")[3].split(".")[0] for info in world.objects.list(f"{HERE[0]}/{HERE[1]}/snapshots/")}
+
+
+def test_jobs_of_a_deleted_array_go_with_it_and_before_it_is_forgotten(world: World) -> None:
+    """One is still under way, which the array waits for: it is found by it when it has ended."""
+    array = world.finished("sweep", ttlAfterFinished="7d")
+    ended = world.finished("sweep-0")
+    live = add_job(world.engine, "sweep-1", parent=array.id, array_index=1)
+    other = world.finished("other", OTHERS[0])
+    with session(world.engine) as active:
+        active.get_one(JobRow, ended.id).parent = array.id
+        active.get_one(JobRow, other.id).parent = array.id  # of another tenant: none of this array
+    world.sweep(8 * DAY)
+    assert [world.row(row).deleted_at is not None for row in (array, ended, live, other)] == [True, True, False, False]
+    with reading(world.engine) as active:
+        [told] = events.tail(active, *HERE, ended.id, 1)
+    assert told.reason == "deleted with its array"
+    assert world.row(array).purged_at is None
+    SqlJournal(world.engine).write(JournalEntry(state=state_of(live, Phase.CANCELLED, 1)))
+    world.sweep(9 * DAY)
+    assert all(world.row(row).purged_at is not None for row in (array, ended, live))
+    assert world.row(other).deleted_at is None
