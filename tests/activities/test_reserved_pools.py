@@ -56,13 +56,18 @@ def test_the_next_decision_gives_a_window_its_nodes_and_a_scheduler_that_starts_
     ],
 )
 def test_what_starts_on_the_nodes_of_a_window(
-    lead: dict[str, Any], time: Any, timeout: str, starts: int, engine: Engine
+    lead: dict[str, Any], time: Any, timeout: str, starts: int, sqlite_url: str
 ) -> None:
+    with migrated(sqlite_url) as engine:
+        assert started(engine, lead, time, timeout) == starts
+
+
+def started(engine: Engine, lead: dict[str, Any], time: Any, timeout: str) -> int:
     rig = ReservedRig(engine, reservation(**lead))
     rig.decide()
     for number in range(4):
         rig.wait(f"j{number}", queue="others", timeout=timeout, gracePeriod="0s")
-    assert rig.at(time).placed == starts
+    return rig.at(time).placed
 
 
 def test_its_jobs_start_when_it_begins_and_strangers_leave_within_its_grace(engine: Engine) -> None:

@@ -7,7 +7,9 @@ import pytest
 from sqlalchemy import Engine, func, select
 from sqlalchemy.orm import Session
 
-from store import reservations
+from definitions.errors import PerdureError
+from definitions.places import Ticket
+from store import intake, reservations
 from store.engine import reading, transaction
 from store.errors import BadCursor
 from store.reservations import NewBooking
@@ -85,6 +87,24 @@ def test_a_life_that_was_over_goes_on_with_another_document(engine: Engine) -> N
     assert applied(engine, nodes=3).ended_at is None
     with reading(engine) as session:
         assert [row.name for row in reservations.unheard(session, 9)] == ["nightly"]
+
+
+def test_a_job_is_refused_once_nothing_of_its_reservation_can_come_any_more(engine: Engine) -> None:
+    applied(engine)
+    named = Ticket(queue="research", reservation="nightly")
+
+    def end(session: Session) -> None:
+        for life in reservations.open_lives(session, "one", "nightly"):
+            reservations.end(session, life, NOW)
+
+    with reading(engine) as session:
+        intake.check_reservation(session, named)
+    transaction(engine, end)
+    with reading(engine) as session:
+        intake.check_reservation(session, Ticket(queue="research"))
+        with pytest.raises(PerdureError, match="nightly") as refused:
+            intake.check_reservation(session, named)
+    assert (refused.value.code.code, refused.value.where) == ("PD-2161", "spec.reservation")
 
 
 def test_a_life_is_unheard_until_its_workflow_has_looked_at_all_that_there_is(engine: Engine) -> None:
