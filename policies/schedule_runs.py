@@ -30,6 +30,8 @@ def run_at(schedule: Schedule, tenant: str, project: str, nominal: datetime) -> 
 
 
 def run_name(schedule: Schedule, nominal: datetime) -> str:
-    """The job's name with the nominal time, in UTC; cut so that the time fits."""
+    """The job's name with the nominal time, in UTC; cut so that the time fits, and an array's indexes behind it."""
     suffix = nominal.astimezone(UTC).strftime("-%Y%m%d-%H%M%S")
-    return schedule.spec.job.metadata.name[: LONGEST_NAME - len(suffix)].rstrip("-") + suffix
+    job = schedule.spec.job
+    behind = len(f"-{job.spec.array.last}") if job.spec.array is not None else 0
+    return job.metadata.name[: LONGEST_NAME - len(suffix) - behind].rstrip("-") + suffix

@@ -95,3 +95,9 @@ def test_a_long_name_is_cut_so_that_the_time_fits() -> None:
     long = {**JOB, "metadata": {"name": "x" * 46 + "-" + "y" * 16}}
     name = run_name(schedule(cron=["@daily"], job=long), at("2026-11-29T03:30"))
     assert name == "x" * 46 + "-20261129-033000"
+
+
+def test_the_name_of_an_array_is_cut_so_that_the_indexes_of_its_jobs_fit_too() -> None:
+    long = {**JOB, "metadata": {"name": "x" * 63}, "spec": {"command": ["true"], "array": {"last": 999}}}
+    name = run_name(schedule(cron=["@daily"], job=long), at("2026-11-29T03:30"))
+    assert name == "x" * 43 + "-20261129-033000"
