@@ -26,9 +26,7 @@ def engine(database_url: str) -> Iterator[Engine]:
         yield opened
 
 
-def test_the_next_decision_gives_a_window_its_nodes_and_a_scheduler_that_starts_again_keeps_them(
-    engine: Engine,
-) -> None:
+def test_a_scheduler_that_starts_again_keeps_the_nodes_of_windows(engine: Engine) -> None:
     rig = ReservedRig(engine, reservation(lead={"time": "30m"}))
     decided = rig.decide()
     (row,) = rig.windows()

@@ -27,7 +27,7 @@ CATALOG = (
         "activities/scheduling_windows.py",
         "hold(wants, nodes, kept, self._until() if wants else {})",
         "hold(wants, nodes, (), self._until() if wants else {})",
-        "tests/activities/test_reserved_pools.py",
+        "tests/activities/test_reserved_pools.py::test_a_scheduler_that_starts_again_keeps_the_nodes_of_windows",
     ),
     Fault(
         "jobs-of-the-next-window-go-with-the-last-one",
