@@ -27,8 +27,8 @@ class Pool:
     def __init__(
         self, turn: Turn, whole: Whole, news: News, now: datetime, resize_every: timedelta | None = None
     ) -> None:
-        """`resize_every`: how often a gang's size may change, at most. Raises PerdureError for documents that contradict
-        each other."""
+        """`resize_every`: how often a gang's size may change, at most. Raises PerdureError for documents that
+        contradict each other."""
         self._turn = turn
         pace = SETTINGS.pace if resize_every is None else Pace(int(resize_every.total_seconds()))
         settings = replace(SETTINGS, pace=pace)

@@ -90,8 +90,8 @@ def limit_of(spec: JobSpec, used: timedelta = timedelta(0)) -> int | None:
 
 
 def amounts_of(shape: str, models: Mapping[str, str]) -> dict[str, int]:
-    """What a gang of this shape asks of quotas at its smallest size, by resource (`demands`). `models`: words for models
-    of GPU."""
+    """What a gang of this shape asks of quotas at its smallest size, by resource (`demands`). `models`: words for
+    models of GPU."""
     request = Shapes(Words(models=models)).request(Asked("", "", shape))
     return demand(request, fewest(request))
 
