@@ -30,8 +30,8 @@ UNKNOWN = {
 }
 OPERATIONS = operations(openapi_document())
 GUARDED = [operation for operation in OPERATIONS if operation.id not in PUBLIC]
-# Streams take their time, and only jobs on clusters have objects.
-NOT_NOW = {"jobs.eventsStream", "jobs.logsStream", "jobs.wait", "jobs.objectsDiff"}
+# Streams take their time, only jobs on clusters have objects, and only arrays have jobs of their own.
+NOT_NOW = {"jobs.eventsStream", "jobs.logsStream", "jobs.wait", "jobs.objectsDiff", "jobs.children"}
 # The installation's: every tenant sees them.
 SCHEDULING = {"queues", "flavors", "priorityClasses", "topologies", "nodePools", "schedulingDocuments"}
 # Of everybody's jobs, names only of one's own: test_queueing.py, test_reservations.py.
