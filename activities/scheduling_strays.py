@@ -1,7 +1,7 @@
 """Jobs that run without a ticket, accepted before there were queues: what they use is not given to anybody else.
 
-They are in no queue, nobody displaces them, and they keep the size that they have. Where a job's pods have not been seen
-yet, they are taken to be where they would be placed now.
+They are in no queue, nobody displaces them, and they keep the size that they have. Where a job's pods have not been
+seen yet, they are taken to be where they would be placed now.
 """
 
 from collections.abc import Iterable
