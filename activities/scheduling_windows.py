@@ -14,10 +14,10 @@ from definitions.documents import from_data
 from definitions.resource_flavor import ResourceFlavor
 from policies.scheduling.asking import NOWHERE
 from policies.scheduling.bookings import Phase, next_change, phase_of
-from policies.scheduling.claims import Held, Leave, Want, claims, hold, told_to_go
+from policies.scheduling.claims import Held, Leave, Want, claims, hold, names_it, told_to_go
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.eligible import lost_work
-from policies.scheduling.model import Cause, Decision, Eviction, Refusal, Request, Running, Start
+from policies.scheduling.model import Cause, Decision, Eviction, Refusal, Running, Start
 from policies.scheduling.terms import booking_of, spec_of
 from store.base import Document
 from store.pool_reads import BookedWindow, Windows
@@ -54,7 +54,7 @@ class PoolWindows:
         world = self._pool.world
         world.windows = claims(self._held, now, world.settings.horizon)
         gangs = [gang for gang in world.running.values() if gang.request.id in self._pool.rows] if self._held else []
-        told = told_to_go(self._held, gangs, _names_it, now)
+        told = told_to_go(self._held, gangs, names_it, now)
         self.leaves = {leave.request: leave for leave in told}
         for job in self.leaves:
             world.running[job] = replace(world.running[job], leaving=True)
@@ -150,14 +150,8 @@ class PoolWindows:
         return found
 
 
-def _names_it(held: Held, request: Request) -> bool:
-    """Whether a job may name a reservation was asked when it was accepted; that the rules are others now throws nobody
-    out."""
-    return request.reservation == held.name
-
-
 def _use(held: Held, gang: Running, window: Window) -> InWindow | None:
-    if not _names_it(held, gang.request):
+    if not names_it(held, gang.request):
         return None
     inside = [pod for pod in gang.pods if pod.node in set(held.nodes)]
     if not inside:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from definitions.reservation import AtEnd, LeadMode
 from policies.scheduling.asks import Claim
-from policies.scheduling.bookings import Booking, Phase, began_before_its_end, may_use, phase_of
+from policies.scheduling.bookings import Booking, Phase, began_before_its_end, phase_of
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.model import Node, Request, Running
 
@@ -116,11 +116,10 @@ def told_to_go(
     return tuple(leave for leave in found if leave is not None)
 
 
-def may_run_in(path: Callable[[str], Sequence[str]]) -> Callable[[Held, Request], bool]:
-    """Who may use a window, by the rules of its reservation. `path`: a queue and all above it."""
-    return lambda held, request: may_use(
-        held.want.reserved.spec, path(request.queue), named=request.reservation == held.name
-    )
+def names_it(held: Held, request: Request) -> bool:
+    """Who may use a window. Whether a job may name its reservation was asked when it was accepted (`bookings.may_use`);
+    that the rules are others now throws nobody out."""
+    return request.reservation == held.name
 
 
 def _key(want: Want) -> tuple[Hashable, ...]:

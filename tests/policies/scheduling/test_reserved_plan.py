@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 from definitions.documents import parse
 from policies.scheduling.bookings import booked
-from policies.scheduling.claims import Held, Want, claims, hold, may_run_in, told_to_go
+from policies.scheduling.claims import Held, Want, claims, hold, names_it, told_to_go
 from policies.scheduling.documents import Scheduling, faults, scheduling
 from policies.scheduling.model import Cause, Decision, Request, Role, Shape
 from policies.scheduling.plan import plan
@@ -114,7 +114,7 @@ def test_strangers_are_told_to_go_when_the_window_begins_and_its_own_when_it_is_
     (there,) = (each for each in made.running.values() if each.pods[0].node == held[0].nodes[0])
 
     def told(now: int) -> list[str]:
-        return [each.request for each in told_to_go(held, tuple(made.running.values()), may_run_in(found.path), now)]
+        return [each.request for each in told_to_go(held, tuple(made.running.values()), names_it, now)]
 
     assert (told(BEGINS - 1), told(BEGINS)) == ([], [there.request.id])
     made.ended(there.request.id, BEGINS)
