@@ -57,20 +57,22 @@ class Asks:
         self.owners = {name: number for number, name in enumerate(named, 1)}
         self.claims = claims
         self._numbers: dict[object, int] = {}
+        self._same: dict[object, int] = {}  # by identity: to compare roles costs more than all else of a gang
+        self._alive: list[tuple[Role, ...]] = []  # so that no identity is given again
+        self._large: dict[int, bool] = {}
         self._words: dict[str, int] = {}
         self._roles = 0
         self._arrays: Kinds | None = None
 
     def number(self, request: Request, sizes: Sequence[int] | None = None) -> int:
         """The kind of a request, with that many pods of each role, or as many as it counts."""
-        sizes = tuple(role.count for role in request.roles) if sizes is None else tuple(sizes)
-        key = (request.roles, request.near, request.apart, request.reservation, sizes)
-        found = self._numbers.get(key)
-        if found is None:
-            found = self._numbers[key] = len(self.kinds)
-            self.kinds.append(self._kind(request, sizes))
-            self._arrays = None
-        return found
+        sizes = tuple([role.count for role in request.roles]) if sizes is None else tuple(sizes)
+        same = (id(request.roles), request.near, request.apart, request.reservation, sizes)
+        known = self._same.get(same)
+        if known is None:
+            known = self._same[same] = self._number(request, sizes)
+            self._alive.append(request.roles)
+        return known
 
     def arrays(self) -> Kinds:
         """All kinds as arrays, as of now."""
@@ -81,6 +83,27 @@ class Asks:
     def too_large(self, kind: int) -> bool:
         """Whether some role would not fit, all its pods within one domain if required, even if nothing else were
         there."""
+        if kind not in self._large:
+            self._large[kind] = self._too_large(kind)
+        return self._large[kind]
+
+    def row(self, level: str | None) -> int:
+        """A level's row among the domains: 0 for none, -1 if there is no such level."""
+        if level is None:
+            return 0
+        found = self.nodes.topology.level(level)
+        return -1 if found is None else 1 + found
+
+    def _number(self, request: Request, sizes: tuple[int, ...]) -> int:
+        key = (request.roles, request.near, request.apart, request.reservation, sizes)
+        found = self._numbers.get(key)
+        if found is None:
+            found = self._numbers[key] = len(self.kinds)
+            self.kinds.append(self._kind(request, sizes))
+            self._arrays = None
+        return found
+
+    def _too_large(self, kind: int) -> bool:
         found = self.kinds[kind].outer < 0
         for ask in self.kinds[kind].asks:
             room = np.minimum(self.nodes.most(ask.of.shape), 1 if ask.of.spread else ask.pods)
@@ -89,13 +112,6 @@ class Asks:
             held = np.bincount(domain[domain >= 0], room[domain >= 0], 1)
             found |= bool(held.max() < ask.pods)
         return found
-
-    def row(self, level: str | None) -> int:
-        """A level's row among the domains: 0 for none, -1 if there is no such level."""
-        if level is None:
-            return 0
-        found = self.nodes.topology.level(level)
-        return -1 if found is None else 1 + found
 
     def _kind(self, request: Request, sizes: tuple[int, ...]) -> Kind:
         asks = [Ask(number, size, request.roles[number]) for number, size in enumerate(sizes) if size > 0]
