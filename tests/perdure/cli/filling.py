@@ -17,6 +17,7 @@ from tests.api.world import (
     template_document,
 )
 from tests.perdure.live import Live
+from tests.support.array_rows import make_jobs
 from tests.support.reserved_windows import book
 
 # None names another, so that each can be deleted.
@@ -64,6 +65,13 @@ def fill(live: Live) -> str:
     world.change(job, failure=FailureClass.USER_ERROR, attempt=1)
     world.end(job, Phase.FAILED, "rank 0 ended with 3 (user-error); not retried")
     return job
+
+
+def add_array(live: Live) -> None:
+    """An array `sweep` that has made one of its jobs."""
+    with live.client() as client:
+        array = client.submit(document("sweep", array={"last": 9})).id
+    make_jobs(live.world.engine, array, 1, live.world.clock.now())
 
 
 def add_scheduling(live: Live) -> None:

@@ -19,7 +19,7 @@ from definitions.states import Phase
 from perdure.cli.main import app
 from store.verdicts import Told, Verdict
 from tests.api.world import cluster_document, schedule_document, template_document
-from tests.perdure.cli.filling import EVENING, add_cluster, add_reservation, add_scheduling, fill
+from tests.perdure.cli.filling import EVENING, add_array, add_cluster, add_reservation, add_scheduling, fill
 from tests.perdure.live import JOB_YAML, Live, live_api
 from tests.support.stack import Stack, stack_logs
 from tests.support.waiting_world import decide
@@ -110,6 +110,8 @@ def prepare(live: Live, example: str) -> None:
         add_reservation(live, stored=verb != "create")
     elif noun in SCHEDULING or "--queue" in example:
         add_scheduling(live)
+    if verb == "children":
+        add_array(live)
     if noun == "decisions":
         decide(live.world.engine, Verdict(digest="d1", told=(Told("gone", 1, 1, None, "it ended"),)), datetime.now(UTC))
     if CREATING in example:
