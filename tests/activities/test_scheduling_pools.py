@@ -181,7 +181,7 @@ def test_a_job_that_runs_without_a_ticket_keeps_its_room(seen: bool, rig: Rig) -
 def test_an_elastic_job_without_a_ticket_takes_the_nodes_that_it_has_and_keeps_its_size(rig: Rig) -> None:
     """It asked for three nodes, and a person made it smaller; a fourth one would be free for it."""
     rig.nodes(NORTH, *(node(f"n{number}") for number in range(4)))
-    sizes = {"nodes": 3, "elastic": {"minNodes": 1, "maxNodes": 4}}
+    sizes: dict[str, Any] = {"nodes": 3, "elastic": {"minNodes": 1, "maxNodes": 4}}
     stray = rig.job("stray", cluster=NORTH, resources={"gpus": 8, "gpuType": "H100"}, **sizes)
     transaction(rig.engine, lambda session: begin(session, stray.id, ["n1", "n2"]))
     job = rig.wait("digits", nodes=2, cluster=NORTH)

@@ -235,7 +235,11 @@ def _document(
 
 
 def _operate(
-    verb: str, job: str, body: Operate | ExtendJob | ReprioritiseJob, if_match: int | None, project: str | None
+    verb: str,
+    job: str,
+    body: Operate | ExtendJob | ReprioritiseJob | ResizeJob,
+    if_match: int | None,
+    project: str | None,
 ) -> Call[Operation]:
     return Call(
         f"jobs.{verb}",

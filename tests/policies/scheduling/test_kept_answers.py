@@ -34,7 +34,8 @@ def test_the_order_is_worked_out_again_when_somebody_comes_starts_ends_or_past_u
     )
 
     def fresh(now: int) -> list[int]:
-        return places(world.waiting, world.quotas, lambda queue: world.usage.past(queue, now) if queue else {}).tolist()
+        rank = places(world.waiting, world.quotas, lambda queue: world.usage.past(queue, now) if queue else {})
+        return [int(place) for place in rank]
 
     for now in (0, 10, 20):
         assert world.order(now).tolist() == fresh(now)
