@@ -128,15 +128,6 @@ def next_change(booking: Booking, now: int) -> int | None:
     return next((time for time in times if time > now), None)
 
 
-def lets_start(booking: Booking, now: int, length: int | None) -> bool:
-    """Whether a job of others may start now on its nodes. `length`: what it has declared to run at most."""
-    phase = phase_of(booking, now)
-    if phase is Phase.ENDED or (phase is Phase.UPCOMING and booking.lead is not None):
-        return True
-    ends_before = length is not None and now + length <= booking.begins
-    return now < booking.begins and booking.lead_mode is LeadMode.BACKFILL and ends_before
-
-
 def began_before_its_end(booking: Booking, since: int) -> bool:
     """Whether a job of the reservation that holds its places since then has to go with this window. One that begins in
     the second in which a window is cancelled does, and one that begins as the next window follows does not."""

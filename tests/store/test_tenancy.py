@@ -25,7 +25,8 @@ LEARNS_THE_TENANT = {"store.tokens.find"}  # authentication: the key is all that
 OF_NO_TENANT = {"store.intake.found_cluster", "store.intake.check_reservation"}
 WITHOUT_TENANT = {"clusters", "nodes", "installations", "scheduling_documents"}
 WITHOUT_TENANT |= {"pools", "pool_changes", "queue_use", "queue_past", "decisions", "outbox", "bookings"}
-OF_THE_SCHEDULER = {"store.gangs.rows", "store.gangs.some"}  # a pool has gangs of every tenant
+# A pool has gangs of every tenant, and a place in its order is one among them all.
+OF_THE_SCHEDULER = {"store.gangs.rows", "store.gangs.some", "store.gang_places.places"}
 # They belong to a principal, who may have many projects, and what is reserved serves jobs of all.
 WITHOUT_PROJECT = {"tokens", "idempotency", "reservations", "reserved_uses"}
 

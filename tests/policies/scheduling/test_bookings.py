@@ -22,7 +22,6 @@ from policies.scheduling.bookings import (
     charged,
     extend,
     extend_itself,
-    lets_start,
     may_use,
     next_change,
     phase_of,
@@ -98,35 +97,6 @@ def test_phases_never_go_back(lead: int, longer: int, given_up: int | None, vaca
     order = list(Phase)
     seen = [order.index(phase_of(given, now)) for now in range(0, 3100, 7)]
     assert seen == sorted(seen)
-
-
-@pytest.mark.parametrize(
-    ("mode", "now", "length", "may"),
-    [
-        (LeadMode.BACKFILL, 600, None, True),
-        (LeadMode.BACKFILL, 800, 200, True),
-        (LeadMode.BACKFILL, 800, 201, False),
-        (LeadMode.BACKFILL, 800, None, False),
-        (LeadMode.DRAIN, 600, None, True),
-        (LeadMode.DRAIN, 800, 1, False),
-        (LeadMode.BACKFILL, 1500, 1, False),
-        (LeadMode.BACKFILL, 2000, 1, False),
-    ],
-)
-def test_before_a_window_only_what_delays_it_by_nothing_starts_on_its_nodes(
-    mode: LeadMode, now: int, length: int | None, may: bool
-) -> None:
-    assert lets_start(booking(lead_mode=mode), now, length) is may
-
-
-@pytest.mark.parametrize(
-    ("now", "length", "may"), [(0, 1000, True), (0, 1001, False), (0, None, False), (1000, 1, False)]
-)
-def test_without_a_lead_time_nothing_that_might_still_run_at_the_start_is_started(
-    now: int, length: int | None, may: bool
-) -> None:
-    assert lets_start(booking(lead=None), now, length) is may
-    assert phase_of(booking(lead=None), 999) is Phase.UPCOMING
 
 
 @pytest.mark.parametrize(
