@@ -22,10 +22,10 @@ from definitions.api_reservations import (
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.quantities import format_duration
 from definitions.reservation import ReservationSpec
-from policies.reserving import Amount, Usage, hours_by_day, in_words, planned, usage
+from policies.reserving import Amount, Usage, hours_by_day, in_words, moved, planned, usage
 from policies.scheduling.bookings import Booking, Use, charged
 from policies.scheduling.model import WHOLE
-from policies.scheduling.terms import booking_of, time_of
+from policies.scheduling.terms import booking_of, spec_of, time_of
 from policies.scheduling.walltime import moment
 from policies.scheduling.windows import Window, overlap
 from store import reservation_reads, reservations, scheduling_documents
@@ -90,6 +90,7 @@ def window_view(row: BookingRow, uses: Sequence[ReservedUseRow], there: Around, 
         charged_until=None if until is None else time_of(until[1]),
         node_names=row.nodes or [],
         short=_short(row),
+        moved=moved(booking.window, spec_of(row.terms)),
         uses=[_use(each, seen) for each in uses],
         used_node_hours=nodes.used,
         unused_node_hours=nodes.idle,

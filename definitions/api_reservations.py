@@ -116,6 +116,9 @@ class WindowView(WindowTimes):
     charged_until: Annotated[datetime | None, doc("Until when it is charged. Null: not at all.", TIME)] = None
     node_names: Annotated[list[str], doc("Its nodes, once it has some.", ["node-0001"])] = []
     short: Annotated[str, doc("Why it has no nodes, with the numbers.", "needs 4 nodes, 2 are there")] = ""
+    moved: Annotated[
+        str, doc("Where the rules of its time zone would put it today, if they have changed since it was booked.", "")
+    ] = ""
     uses: Annotated[list[WindowUse], Field(description="Who used it, in order.")] = []
     used_node_hours: Annotated[float | None, doc("Node-hours that jobs used until now.", 20.5)] = None
     unused_node_hours: Annotated[float | None, doc("Node-hours until now that nobody used.", 11.5)] = None

@@ -6,13 +6,14 @@ Arithmetic over documents, windows and bookings. Instants are seconds since 1970
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date, datetime, time, timedelta, tzinfo
+from zoneinfo import ZoneInfo
 
 from definitions.reservation import ReservationSpec, ReservedCapacity
 from policies.scheduling.bookings import Booking, Use, unused
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.model import Node
 from policies.scheduling.walltime import moment
-from policies.scheduling.windows import LeftOut, Window, Zones, occurrences
+from policies.scheduling.windows import LeftOut, Window, Zones, occurrences, redrawn
 
 HOUR = 3600
 WEEK = 7 * 24 * HOUR
@@ -132,6 +133,15 @@ def planned(spec: ReservationSpec, zones: Zones, now: int, until: int, most: int
 def still_to_come(spec: ReservationSpec, zones: Zones, now: int) -> bool:
     """Whether any window is not over yet."""
     return any(isinstance(each, Window) and each.ends > now for each in occurrences(spec, zones))
+
+
+def moved(booked: Window, spec: ReservationSpec, zones: Zones = ZoneInfo) -> str:
+    """Where the rules of its zone would put a booked window today, in words; empty when that is where it is."""
+    today = redrawn(booked, spec, zones)
+    if today is None:
+        return ""
+    there = f"{today.shown_begin} to {today.shown_end}" if isinstance(today, Window) else "nowhere"
+    return f"by the rules of {spec.time_zone} as they are today it would be {there}, and it stays as it was booked"
 
 
 def hours_by_day(windows: Iterable[tuple[int, int]], days: Sequence[date], zone: tzinfo) -> list[float]:

@@ -108,7 +108,7 @@ def _nodes(window: Any) -> str:
 def _changed(window: Any) -> str:
     given_up = f"given up {ago_now(window.cancelled_at)}" if window.cancelled_at else ""
     longer = f"{window.extended} longer" if window.extended else ""
-    return ", ".join(part for part in (longer, given_up) if part)
+    return ", ".join(part for part in (longer, given_up, window.moved) if part)
 
 
 WINDOW = Shape(

@@ -1793,6 +1793,8 @@ class WindowView(Model):
     """Its nodes, once it has some."""
     short: str = ""
     """Why it has no nodes, with the numbers."""
+    moved: str = ""
+    """Where the rules of its time zone would put it today, if they have changed since it was booked."""
     uses: Annotated[list[WindowUse], Field(validate_default=True)] = []
     """Who used it, in order."""
     used_node_hours: Annotated[float | None, Field(alias="usedNodeHours")] = None

@@ -11,7 +11,7 @@ from definitions.reservation_calls import WindowAnswer, WindowVerb
 from definitions.yaml_writer import dump
 from tests.api.test_scheduling_documents import APPLY, EVERYTHING, YAML
 from tests.api.world import Json, World, scheduling_document
-from tests.support.reserved_windows import book, change, use
+from tests.support.reserved_windows import book, change, move, use
 
 WEEKLY: dict[str, Any] = {
     "queue": "research",
@@ -164,6 +164,17 @@ async def test_a_window_without_nodes_says_what_is_lacking_and_counts_nothing_as
     world.clock.at += timedelta(days=13, hours=12)
     (first, *_) = (await world.get("/v1/reservations/eval/windows"))["items"]
     assert (first["short"], first["unusedNodeHours"]) == ("needs 2 nodes, 1 are there", 0)
+
+
+async def test_a_window_that_new_rules_of_its_zone_would_move_stays_and_says_so(sqlite_world: World) -> None:
+    """It was booked when clocks were to change an hour later."""
+    world = sqlite_world
+    await made(world)
+    (first, second, _) = (await world.get("/v1/reservations/eval/windows"))["items"]
+    move(world.engine, "eval", 1, seconds=3600)
+    (moved, *_) = (await world.get("/v1/reservations/eval/windows"))["items"]
+    assert (first["moved"], second["moved"]) == ("", "")
+    assert f"it would be {first['shownBegin']} to {first['shownEnd']}" in moved["moved"]
 
 
 async def test_a_calendar_has_real_hours_by_day_of_what_is_booked_and_of_what_the_rule_names(world: World) -> None:

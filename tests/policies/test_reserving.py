@@ -1,6 +1,6 @@
 """What a reservation comes to: windows with real hours, days in a calendar, amounts, and what was used."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -13,6 +13,7 @@ from policies.reserving import (
     hours,
     hours_by_day,
     in_words,
+    moved,
     next_weeks,
     planned,
     still_to_come,
@@ -98,6 +99,22 @@ def test_days_that_are_left_out_are_told_as_long_as_they_matter() -> None:
     monthly = spec("2027-01-31T10:00", "UTC", length="1h", repeat={"frequency": "monthly", "count": 3})
     assert [each.day for each in plan(monthly).left_out] == ["2027-02-31", "2027-04-31"]
     assert [each.day for each in plan(monthly, now="2027-04-01").left_out] == ["2027-04-31"]
+
+
+@pytest.mark.parametrize(
+    ("start", "rules", "said"),
+    [
+        ("2027-03-27T10:00", timezone(timedelta(hours=1)), ""),
+        ("2027-03-28T10:00", timezone(timedelta(hours=1)), "2027-03-28 10:00 +01:00 to 2027-03-28 11:00 +01:00"),
+    ],
+)
+def test_a_window_whose_zone_got_new_rules_stays_and_says_so(start: str, rules: tzinfo, said: str) -> None:
+    """Summer time was abolished after it was booked."""
+    once = spec(start, "Europe/Berlin", length="1h")
+    (booked,) = windows(once, most=1)
+    told = moved(booked, once, lambda _: rules)
+    assert told.startswith(f"by the rules of Europe/Berlin as they are today it would be {said}") if said else not told
+    assert moved(booked, once) == ""
 
 
 @pytest.mark.parametrize(

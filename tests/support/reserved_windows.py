@@ -44,6 +44,16 @@ def change(engine: Engine, name: str, number: int, **values: object) -> None:
         row.version += 1
 
 
+def move(engine: Engine, name: str, number: int, seconds: int) -> None:
+    """Have a window begin and end so much later than the rules of its zone say, as if these were others by now."""
+    with session(engine) as active:
+        mine = (BookingRow.reservation == name, BookingRow.number == number)
+        row = active.scalars(select(BookingRow).where(*mine)).one()
+        window = row.terms["window"]
+        later = {edge: window[edge] + seconds for edge in ("begins", "ends")}
+        row.terms = {**row.terms, "window": {**window, **later}}
+
+
 def use(
     engine: Engine, name: str, job: str, tenant: str, since: datetime, until: datetime | None, nodes: int, gpus: int
 ) -> None:
