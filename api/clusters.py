@@ -8,7 +8,16 @@ from sqlalchemy.orm import Session
 from api.access import Caller
 from api.ports import ClusterSilent, EngineAway
 from definitions import documents
-from definitions.api_clusters import ClusterCheck, ClusterNode, ClusterView, FindingView, NodeJob, PutCluster, TaintView
+from definitions.api_clusters import (
+    ClusterCheck,
+    ClusterNode,
+    ClusterView,
+    FindingView,
+    NodeJob,
+    OthersOnNode,
+    PutCluster,
+    TaintView,
+)
 from definitions.cluster import ClusterReport, ClusterSettings, NodeView
 from definitions.cluster_calls import Answer, Ask, ClusterCall
 from definitions.cluster_document import Cluster, settings_of
@@ -120,10 +129,18 @@ def node_view(row: NodeRow, *, whole: bool = True, there: list[NodeJob] | None =
         gpu_memory=seen.gpu_memory,
         version=seen.version,
         taints=[TaintView.model_validate(taint.model_dump()) for taint in seen.taints],
+        others=_others(seen),
         jobs=there or [],
         seen_at=row.seen_at,
         **more,
     )
+
+
+def _others(seen: NodeView) -> OthersOnNode | None:
+    taken = seen.others
+    if taken is None:
+        return None
+    return OthersOnNode(pods=taken.pods, cpus=taken.cpu_millis / 1000, memory=taken.memory, gpus=taken.gpus)
 
 
 def jobs_on_node(caller: Caller, session: Session, cluster: str, node: str) -> list[NodeJob]:

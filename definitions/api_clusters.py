@@ -94,6 +94,15 @@ class NodeJob(View):
     ranks: Annotated[list[int], doc("Its ranks there.", [0, 1])]
 
 
+class OthersOnNode(View):
+    """What pods that are not of this installation ask of a node: no job of a queue gets it."""
+
+    pods: Annotated[int, doc("How many they are.", 6)]
+    cpus: Annotated[float, doc("Processors.", 0.75)] = 0
+    memory: Annotated[int, doc("Bytes.", 734003200)] = 0
+    gpus: Annotated[int, doc("GPUs.", 0)] = 0
+
+
 class ClusterNode(View):
     """One node as its cluster's worker last saw it. Sizes are bytes."""
 
@@ -113,6 +122,7 @@ class ClusterNode(View):
     labels: Annotated[dict[str, str], doc("Labels.", {"topology.kubernetes.io/zone": "hall-2"})] = {}
     taints: Annotated[list[TaintView], Field(description="Taints.")] = []
     conditions: Annotated[dict[str, str], doc("Conditions.", {"Ready": "True: KubeletReady"})] = {}
+    others: Annotated[OthersOnNode | None, Field(description="Pods of others; null when none is known of.")] = None
     jobs: Annotated[list[NodeJob], Field(description="Your tenant's jobs with ranks there; empty in lists.")] = []
     seen_at: Annotated[datetime, doc("When it last changed.", TIME)]
 

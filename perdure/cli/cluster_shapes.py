@@ -103,12 +103,20 @@ def _gpus(node: Any) -> str:
     return f"{node.gpus}{f' {node.gpu_type}' if node.gpu_type else ''}{memory}"
 
 
+def _others(taken: Any) -> str:
+    if taken is None:
+        return ""
+    gpus = f", {count(taken.gpus, 'GPU', 'GPUs')}" if taken.gpus else ""
+    return f"{taken.pods}, which ask for {taken.cpus:g} processors, {size(taken.memory)}{gpus}"
+
+
 def _node_lines(node: Any) -> list[tuple[str, str]]:
     lines = [
         ("name", f"{node.name} of cluster {node.cluster}"),
         ("state", _state(node)),
         ("why", _why(node)),
         ("your jobs", "\n".join(f"{each.name}: {_ranks(each.ranks)}" for each in node.jobs)),
+        ("pods of others", _others(node.others)),
         ("processors", f"{node.cpus:g}"),
         ("memory", size(node.memory)),
         ("GPUs", _gpus(node)),

@@ -827,6 +827,19 @@ class OperateNode(Model):
     """Why, in your words; kept with the node."""
 
 
+class OthersOnNode(Model):
+    """What pods that are not of this installation ask of a node: no job of a queue gets it."""
+
+    pods: int
+    """How many they are."""
+    cpus: float = 0
+    """Processors."""
+    memory: int = 0
+    """Bytes."""
+    gpus: int = 0
+    """GPUs."""
+
+
 class Outcome(StrEnum):
     SUCCEEDED = "succeeded"
     FAILED = "failed"
@@ -1973,6 +1986,8 @@ class ClusterNode(Model):
     """Taints."""
     conditions: dict[str, str] = {}
     """Conditions."""
+    others: OthersOnNode | None = None
+    """Pods of others; null when none is known of."""
     jobs: Annotated[list[NodeJob], Field(validate_default=True)] = []
     """Your tenant's jobs with ranks there; empty in lists."""
     seen_at: Annotated[AwareDatetime, Field(alias="seenAt")]

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from api.ports import ClusterSilent, EngineAway, NoAnswerYet, NodeBusy
-from definitions.cluster import ClusterReport, Finding, NodeTaint, NodeView
+from definitions.cluster import ClusterReport, Finding, NodeTaint, NodeView, TakenByOthers
 from definitions.cluster_calls import Answer, NodeVerb, ObjectChange, RenderAsk
 from definitions.errors import PerdureError
 from definitions.principal import Role
@@ -182,6 +182,7 @@ async def test_nodes_are_listed_by_cluster_and_name_and_shown_whole_one_by_one(w
         cpu_millis=63500,
         cordon_reason="fan (ada)",
         schedulable=False,
+        others=TakenByOthers(pods=2, cpu_millis=250, memory=1024),
     )
     see(world, "gpu-8")
     see(world, "gpu-7", "south")
@@ -195,6 +196,8 @@ async def test_nodes_are_listed_by_cluster_and_name_and_shown_whole_one_by_one(w
     shown = await world.get(NODE)
     assert (shown["cpus"], shown["labels"], shown["taints"][0]["effect"]) == (63.5, {"zone": "hall-2"}, "NoSchedule")
     assert (shown["schedulable"], shown["cordonReason"]) == (False, "fan (ada)")
+    assert shown["others"] == {"pods": 2, "cpus": 0.25, "memory": 1024, "gpus": 0}
+    assert rest["items"][0]["others"] is None
 
 
 async def test_a_node_shows_the_callers_jobs_there_and_nobody_elses(world: World) -> None:
