@@ -1,6 +1,5 @@
 """From what was decided in the arrays to what is written, and told to people."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -17,6 +16,7 @@ from policies.scheduling import sentences
 from policies.scheduling.asking import STEPS
 from policies.scheduling.claims import Leave
 from policies.scheduling.model import Decision, Eviction, Promise, Refusal, Start
+from policies.scheduling.reasons import Refused
 from store.base import Document
 from store.pool_reads import Gang
 from store.verdicts import Given, InWindow, Past, Told, Verdict, Waits
@@ -43,7 +43,7 @@ class Teller:
 
     def waits(self, pool: PoolWorld, decision: Decision, now: int) -> Iterator[tuple[Waits, Gang, Said]]:
         """Each with the row that it is about."""
-        refusals = {refusal.request: refusal for refusal in decision.refusals}
+        refusals = Refused.made_of(decision.refusals)
         promises = {promise.request: promise for promise in decision.promises}
         self.owing, found, last = False, 0, 0
         self.places = {}
@@ -136,7 +136,8 @@ def _ordered(pool: PoolWorld, now: int) -> list[str]:
     rank = world.order(now)
     numbers = waiting.sorted
     ordered = numbers[np.lexsort((rank[numbers], rank[numbers] == 0))]
-    return [waiting.request(int(number)).id for number in ordered]
+    found: list[str] = waiting.ids[ordered].tolist()
+    return found
 
 
 def _position(before: int | None, number: int, last: int) -> int:
@@ -244,7 +245,7 @@ def _document(
             GangRefused(job=said.job, position=places[said.job], cause=said.cause, reason=said.reason)
             for said in head[:SHOWN]
         ),
-        causes=dict(Counter(refusal.cause.value for refusal in decision.refusals)),
+        causes={each.value: count for each, count in Refused.made_of(decision.refusals).causes().items()},
         counts=counts,
     )
     return record.model_dump(mode="json")

@@ -4,7 +4,7 @@ The nodes are chosen anew when windows or nodes have changed, with those that a 
 that a scheduler that starts again finds the same.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -18,6 +18,7 @@ from policies.scheduling.claims import Held, Leave, Want, claims, hold, names_it
 from policies.scheduling.documents import Pool, Reserved
 from policies.scheduling.eligible import lost_work
 from policies.scheduling.model import Cause, Decision, Eviction, Refusal, Running, Start
+from policies.scheduling.reasons import Refused
 from policies.scheduling.terms import booking_of, spec_of
 from store.base import Document
 from store.pool_reads import BookedWindow, Windows
@@ -65,8 +66,7 @@ class PoolWindows:
         going = [
             Eviction(job, "", leave.why, lost_work(running[job], now) // 1000) for job, leave in self.leaves.items()
         ]
-        refusals = tuple(map(self._truth, decision.refusals))
-        return replace(decision, evictions=(*going, *decision.evictions), refusals=refusals)
+        return replace(decision, evictions=(*going, *decision.evictions), refusals=self._true(decision.refusals))
 
     def kept(self) -> tuple[Kept, ...]:
         """Windows whose nodes are not those that are written."""
@@ -101,12 +101,12 @@ class PoolWindows:
         """What a decision is made from, shortly."""
         return [(*window, row.version) for window, row in self._rows.items()]
 
-    def _truth(self, refusal: Refusal) -> Refusal:
+    def _true(self, refusals: Collection[Refusal]) -> Refused:
         """Whatever else a job waits for, without a window to come it waits in vain."""
-        name = self._pool.rows[refusal.request].reservation
-        if name is None or name in self._coming:
-            return refusal
-        return Refusal(refusal.request, Cause.OVER, at=name)
+        found = Refused.made_of(refusals)
+        over = self._pool.world.waiting.reserved() - self._coming
+        named = ((each, self._pool.rows[each.request].reservation) for each in found) if over else ()
+        return found.instead(Refusal(each.request, Cause.OVER, at=name) for each, name in named if name in over)
 
     def _take(self, windows: Windows, now: int) -> None:
         self._coming = windows.coming

@@ -4,25 +4,24 @@ Nodes that somebody who waits could ever be on are left alone (`elastic.growths`
 they would allow it if everybody who waits had started.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
 from policies.scheduling.elastic import growths, resizable
-from policies.scheduling.model import Cause, Growth, Refusal, Running
+from policies.scheduling.model import Cause, Growth, Running
 from policies.scheduling.quotas import Bound, Quotas
+from policies.scheduling.reasons import Reasons
 from policies.scheduling.sizes import held, largest
 from policies.scheduling.waiting import QUEUE, SUBMITTED, Waiting
 from policies.scheduling.world import World
 
 
-def grown(
-    world: World, quotas: Quotas, left: Sequence[int], refusals: Mapping[str, Refusal], now: int
-) -> tuple[Growth, ...]:
+def grown(world: World, quotas: Quotas, left: NDArray[np.int64], reasons: Reasons, now: int) -> tuple[Growth, ...]:
     """Who gets larger now. `quotas`: as they are after all that was decided in this round; `left`: numbers of those who
-    go on waiting. The new places are taken in the world's nodes."""
+    go on waiting, and `reasons` why. The new places are taken in the world's nodes."""
     pace, changed = world.settings.pace, world.resized
     gangs = (world.running[name] for name in sorted(world.elastic))
     running = [
@@ -33,7 +32,7 @@ def grown(
     if not any((world.nodes.fits(shape) & free).any() for shape in shapes):
         return ()
     waiting = world.waiting
-    numbers = _hopeful(waiting, np.array(left, np.int64), refusals)
+    numbers = _hopeful(waiting, left, reasons)
     firsts = np.unique(waiting.kind[numbers], return_index=True)[1]
     quotas, after_all = quotas.copy(), _with_all_started(waiting, quotas, numbers)
     free = ~world.nodes.among(name for window in world.windows for name in window.nodes)
@@ -63,11 +62,10 @@ def next_growth(world: World, now: int) -> int | None:
     return min((at for at in due if at > now), default=None)
 
 
-def _hopeful(waiting: Waiting, numbers: NDArray[np.int64], refusals: Mapping[str, Refusal]) -> NDArray[np.int64]:
+def _hopeful(waiting: Waiting, numbers: NDArray[np.int64], reasons: Reasons) -> NDArray[np.int64]:
     """Those that some nodes of today could hold. All gangs of a kind are alike in that."""
-    never = {refusal.request for refusal in refusals.values() if refusal.cause is Cause.NEVER}
-    kinds = {int(waiting.kind[waiting.index[name]]) for name in never}
-    return numbers[~np.isin(waiting.kind[numbers], list(kinds))]
+    never = numbers[reasons.among(numbers, (Cause.NEVER,))]
+    return numbers[~np.isin(waiting.kind[numbers], waiting.kind[never])]
 
 
 def _with_all_started(waiting: Waiting, quotas: Quotas, numbers: NDArray[np.int64]) -> Quotas:

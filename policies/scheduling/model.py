@@ -4,7 +4,7 @@ Plain values, so that whoever only passes them on needs no array library. Units:
 UTC (a simulation may begin at 0), lengths are seconds, processors 1/1000, memory bytes, parts of a GPU 1/1000.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -285,4 +285,4 @@ class Decision:
     evictions: tuple[Eviction, ...] = ()
     growths: tuple[Growth, ...] = ()
     promises: tuple[Promise, ...] = ()
-    refusals: tuple[Refusal, ...] = ()
+    refusals: Collection[Refusal] = ()

@@ -149,10 +149,32 @@ class Round:
         first = self._first_of(request.queue)
         return Skipped(Cause.ORDER, behind=first) if first not in (None, number) else None
 
+    def whys(self, numbers: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Skipped | None]]:
+        """What `why` says of all of them, said once of each group of which it is the same. Gangs of strict and of
+        stopped queues are in groups with those of their queue only."""
+        waiting, kinds = self.waiting, len(self.waiting.kinds)
+        if not len(numbers):
+            return
+        at, queue = self._place[numbers], waiting.queue_of(numbers)
+        code = (self._holders()[queue] * len(waiting.besides) + waiting.beside[numbers]) * kinds + waiting.kind[numbers]
+        firsts = [first for name in waiting.queues if (first := self._first_of(name)) is not None]
+        alone = (self.line.state[at] == FAILED) | np.isin(numbers, firsts)
+        code[alone] = -1 - numbers[alone]
+        ordered = np.argsort(code, kind="stable")
+        for group in np.split(numbers[ordered], np.flatnonzero(np.diff(code[ordered])) + 1):
+            yield group, self.why(int(group[0]))
+
     def left(self) -> NDArray[np.int64]:
         """Numbers of all that have not started, in the order of `Waiting.sorted`."""
         left: NDArray[np.int64] = self.waiting.sorted[self.line.state != STARTED]
         return left
+
+    def _holders(self) -> NDArray[np.int64]:
+        """Of each queue of those that wait a number that it shares with others in which the same holds for a gang."""
+        leaves, rows = self._leaves, len(self.quotas.tree.rules)
+        own = [leaves.stopped[name] or self.line.strict[leaves.row[name]] for name in self.waiting.queues]
+        bounding = [self.quotas.bounding(name) for name in self.waiting.queues]
+        return np.where(own, rows + np.arange(len(own)), np.array(bounding, np.int64))
 
     def _shortage(self, holders: tuple[str, ...], kind: int) -> Shortage | None:
         """What keeps gangs of a kind out of these queues: thousands may wait that ask for the same, in queues without

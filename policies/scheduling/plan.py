@@ -5,7 +5,7 @@ delays no promise. For the first of those that cannot, victims are looked for, w
 Whoever still waits is planned into the future, in the same order and within the same limits, and told why it waits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -26,9 +26,10 @@ from policies.scheduling.model import (
     Stop,
 )
 from policies.scheduling.offering import Offering
-from policies.scheduling.order import Round
+from policies.scheduling.order import Round, Skipped
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length, promised
+from policies.scheduling.reasons import Reasons
 from policies.scheduling.seats import seat
 from policies.scheduling.world import World
 
@@ -64,7 +65,7 @@ class _Plan:
         self.starts: list[Start] = []
         self.begun: set[int] = set()  # numbers of those that start
         self.evictions: list[Eviction] = [*_drained(world)]
-        self.refusals: dict[str, Refusal] = {}
+        self.reasons = Reasons(world.waiting)
         self.fixed, self.seated = self.offering.fixed, self.offering.seated
 
     def decision(self) -> Decision:
@@ -83,9 +84,9 @@ class _Plan:
         return Decision(
             starts=tuple(self.starts),
             evictions=tuple(self.evictions),
-            growths=grown(self.world, self.order.quotas, left, self.refusals, self.now),
+            growths=grown(self.world, self.order.quotas, left, self.reasons, self.now),
             promises=tuple(promises.values()),
-            refusals=tuple(self.refusals.values()),
+            refusals=self.reasons.refused(left),
         )
 
     def _past(self, queue: str) -> dict[str, float]:
@@ -149,7 +150,7 @@ class _Plan:
         if not isinstance(found, Refusal):
             self._start(number, request, found)
             return
-        self.refusals[request.id] = found
+        self.reasons.say(number, found)
         anywhere = self.offering.allowed(request) is None
         whole = anywhere and found.cause in (Cause.CAPACITY, Cause.TOPOLOGY, Cause.NEVER)
         self.order.failed(number, whole_shape=whole)
@@ -160,85 +161,88 @@ class _Plan:
         self.order.started(number, self.world.takes(request, pods))
         self.profile.run([Running(request, pods, self.now)])
 
-    def _left(self) -> list[int]:
+    def _left(self) -> NDArray[np.int64]:
         """Numbers of all that go on waiting, in the order as it stands now."""
         left, rank = self.order.left(), self._rank
         stopped = rank[left] == 0
-        ordered = left[np.lexsort((rank[left], stopped))]
-        return [int(number) for number in ordered]
+        return left[np.lexsort((rank[left], stopped))]
 
-    def _explain(self, left: Sequence[int]) -> None:
+    def _explain(self, left: NDArray[np.int64]) -> None:
         """Why each of them waits."""
-        request_of = self.world.waiting.request
-        for number in left:
-            request = request_of(number)
-            if request.id in self.refusals:
-                continue
-            if request.id in self.fixed and request.id not in self.seated:
-                self.refusals[request.id] = self.offering.awaits(request.id)
-                continue
-            skipped = self.order.why(number)
-            if skipped is not None and skipped.shortage is not None:
-                self.refusals[request.id] = skipped.shortage.refusal(request.id)
-            elif skipped is not None and skipped.cause is Cause.CAPACITY:
-                same = self.refusals[request_of(skipped.behind).id]
-                self.refusals[request.id] = replace(same, request=request.id)
-            elif skipped is not None:
-                behind = request_of(skipped.behind).id if skipped.behind >= 0 else ""
-                self.refusals[request.id] = Refusal(request.id, skipped.cause, at=request.queue, behind=behind)
-            else:
-                self.refusals[request.id] = Refusal(request.id, Cause.PROMISED)
+        for identity in self.fixed.keys() - self.seated:
+            number = self.world.waiting.index[identity]
+            if number not in self.reasons:
+                self.reasons.say(number, self.offering.awaits(identity))
+        for numbers, skipped in self.order.whys(left[~self.reasons.known(left)]):
+            self.reasons.say(numbers, self._reason(int(numbers[0]), skipped))
 
-    def _displace(self, left: Sequence[int]) -> None:
+    def _reason(self, number: int, skipped: Skipped | None) -> Refusal:
+        request_of = self.world.waiting.request
+        request = request_of(number)
+        if skipped is None:
+            return Refusal(request.id, Cause.PROMISED)
+        if skipped.shortage is not None:
+            return skipped.shortage.refusal(request.id)
+        if skipped.cause is Cause.CAPACITY:
+            return self.reasons[skipped.behind]
+        behind = request_of(skipped.behind).id if skipped.behind >= 0 else ""
+        return Refusal(request.id, skipped.cause, at=request.queue, behind=behind)
+
+    def _displace(self, left: NDArray[np.int64]) -> None:
         """Free places for the first in order, as far as searches for victims go."""
-        for number in left:
-            request = self.world.waiting.request(number)
-            refusal = self.refusals[request.id]
-            if refusal.cause not in MAY_DISPLACE:
-                continue
+        if not self.world.running:
+            return
+        for number in left[self.reasons.among(left, MAY_DISPLACE)].tolist():
             if not self.displacing.left:
                 break
+            request = self.world.waiting.request(number)
             proof = self.displacing.find(request, self.offering.allowed(request))
             if proof is not None:
                 self.evictions += proof.evictions
                 self.nodes.take_all(request, proof.pods)
                 self._fix(request, proof.pods, self.now + SECONDS_TO_GO)
-                self.refusals[request.id] = replace(refusal, cause=Cause.EVICTING, behind=proof.evictions[0].victim)
+                behind = proof.evictions[0].victim
+                self.reasons.say(number, replace(self.reasons[number], cause=Cause.EVICTING, behind=behind))
 
-    def _promises(self, left: Sequence[int]) -> dict[str, Promise]:
+    def _promises(self, left: NDArray[np.int64]) -> dict[str, Promise]:
         """When they start. Nobody is promised anything in a queue that is stopped, or by a window that is to come."""
-        waiting = [self.world.waiting.request(number) for number in left]
-        fixed = [request for request in waiting if request.id in self.fixed]
-        planned = [each for each in waiting if self.refusals[each.id].cause in PLANNED and each.id not in self.fixed]
-        wanted = [*fixed, *planned[: self.world.settings.depth]]
+        waiting = self.world.waiting
+        fixed = np.isin(left, self._numbers(self.fixed))
+        planned = left[~fixed & self.reasons.among(left, PLANNED)]
+        wanted = [*left[fixed].tolist(), *planned[: self.world.settings.depth].tolist()]
         found = dict(self.fixed)
         kept = [each for each in self.world.promises.values() if each.request not in self.fixed]
-        for outlook in promised(self.profile, wanted, kept):
+        outlooks = promised(self.profile, [waiting.request(number) for number in wanted], kept)
+        for number, outlook in zip(wanted, outlooks, strict=True):
             identity = outlook.request.id
             if outlook.promise is not None and identity not in found:
                 found[identity] = outlook.promise
-            if outlook.too_large and self.refusals[identity].cause in WAITS_FOR_ROOM:
-                self.refusals[identity] = replace(self.refusals[identity], cause=Cause.NEVER)
-        return {identity: found[identity] for identity in found if identity in self.refusals}
+            if outlook.too_large and self.reasons[number].cause in WAITS_FOR_ROOM:
+                self.reasons.say(number, replace(self.reasons[number], cause=Cause.NEVER))
+        return {name: promise for name, promise in found.items() if waiting.index[name] in self.reasons}
 
-    def _start_what_is_due(self, left: Sequence[int], promises: dict[str, Promise]) -> list[int]:
+    def _start_what_is_due(self, left: NDArray[np.int64], promises: dict[str, Promise]) -> NDArray[np.int64]:
         """What others that start leave free may let somebody start who was refused before them. Who is still left.
 
         Whoever was told to go in this round is there still, though it is planned as if it had gone.
         """
+        waiting, rules = self.world.waiting, self.world.quotas.rules
+        due = {name for name, each in promises.items() if each.start <= self.now and name not in self.fixed}
+        strict = np.array([rules(queue).strict for queue in waiting.queues], np.bool_)
+        looked_at = strict[waiting.queue_of(left)] | np.isin(left, self._numbers(due))
         blocked: set[str] = set()
-        for number in left if not self.displacing.gone else ():
-            request = self.world.waiting.request(number)
-            due = request.id in promises and promises[request.id].start <= self.now and request.id not in self.fixed
-            if due and request.queue not in blocked:
+        for number in left[looked_at].tolist() if not self.displacing.gone else ():
+            request = waiting.request(number)
+            if request.id in due and request.queue not in blocked:
                 self._offer(number)
-            if number not in self.begun and self.world.quotas.rules(request.queue).strict:
+            if number not in self.begun and rules(request.queue).strict:
                 blocked.add(request.queue)
         for number in self.begun:
-            identity = self.world.waiting.request(number).id
-            self.refusals.pop(identity, None)
-            promises.pop(identity, None)
-        return [number for number in left if number not in self.begun]
+            promises.pop(waiting.request(number).id, None)
+        return left[~np.isin(left, list(self.begun))]
+
+    def _numbers(self, gangs: Iterable[str]) -> list[int]:
+        return [self.world.waiting.index[identity] for identity in gangs]
 
 
 def _drained(world: World) -> list[Eviction]:

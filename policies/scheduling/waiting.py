@@ -27,6 +27,7 @@ class Waiting:
     def __init__(self, requests: Iterable[Request] = ()) -> None:
         self.version = 0  # of who waits; who keeps something made of them sees that it is old
         self.requests: list[Request | None] = []
+        self.ids: NDArray[np.object_] = np.zeros(1024, np.object_)  # by number, as long as it waits
         self.index: dict[str, int] = {}
         self.queues: dict[str, int] = {}
         self.kinds: list[Kind] = []
@@ -72,6 +73,7 @@ class Waiting:
         self.version += 1
         self.requests[number] = request
         self.index[request.id] = number
+        self.ids[number] = request.id
         self.queues.setdefault(request.queue, len(self.queues))
         if request.priority not in self._ranks:
             self._ranks = {
@@ -115,6 +117,15 @@ class Waiting:
         if len(self.kinds) > 2 * len(self.index) + SPARE:
             self._forget_kinds()
 
+    def queue_of(self, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """As `queues` numbers them. Only of what is settled."""
+        found: NDArray[np.int64] = (self._key[numbers] >> SUBMITTED) & ((1 << QUEUE) - 1)
+        return found
+
+    def reserved(self) -> frozenset[str]:
+        """Reservations that those who wait name; one that nobody names any more may still be among them."""
+        return frozenset(reservation for *_, reservation in self.kinds if reservation is not None)
+
     def amounts(self, quotas: Quotas) -> NDArray[np.int64]:
         """[kinds, resources]: what a gang of each kind asks at its smallest size, in the columns of `quotas`."""
         for asks in self.asks[len(self._amounts) :]:
@@ -145,7 +156,7 @@ class Waiting:
         number = len(self.requests)
         self.requests.append(None)
         if number == len(self.kind):
-            for name in ("kind", "beside", "_key", "_gone"):
+            for name in ("ids", "kind", "beside", "_key", "_gone"):
                 old = getattr(self, name)
                 setattr(self, name, np.concatenate([old, np.zeros_like(old)]))
         return number
