@@ -2,6 +2,7 @@
 
 import csv
 import gzip
+from functools import cache
 from pathlib import Path
 from random import Random
 
@@ -38,7 +39,12 @@ def gavel(folder: Path, *, gpus_per_node: int = LARGEST_NODE, big: bool = False)
 
 def _job(number: int, row: dict[str, str], seconds: int, per_node: int) -> Job:
     gpus = int(row["gpus"])
-    pods = -(-gpus // per_node)
-    role = Role("worker", pods, Shape(gpus=gpus // pods))
-    request = Request(f"gavel-{number:05d}", row["vc"], (role,), submitted=round(float(row["arrival_s"])))
+    roles = _roles(gpus, -(-gpus // per_node))
+    request = Request(f"gavel-{number:05d}", row["vc"], roles, submitted=round(float(row["arrival_s"])))
     return Job(request, seconds)
+
+
+@cache
+def _roles(gpus: int, pods: int) -> tuple[Role, ...]:
+    """The same object for all jobs of a size, so that a planner need not compare them to see that they are alike."""
+    return (Role("worker", pods, Shape(gpus=gpus // pods)),)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from policies.scheduling.model import Decision, Node, QueueRules, Request
+from policies.scheduling.model import Decision, Node, QueueRules, Request, Stop
 from policies.scheduling.plan import plan
 from policies.scheduling.world import Settings, World
 from simulator.windows import ReservedWindows
@@ -27,6 +27,7 @@ class Scheduler:
         self.world = World(nodes, levels, queues, settings)
         self._windows = windows
         self._over: set[str] = set()
+        self._emptied = any(rules.stop is Stop.DRAIN for rules in queues)
         self._checkpoint_every = checkpoint_every
 
     def submit(self, request: Request) -> None:
@@ -51,7 +52,7 @@ class Scheduler:
             if made > gang.since and made != gang.saved and not gang.leaving:
                 self.world.saved(identity, made)
         if self._windows is None:
-            return plan(self.world, now)
+            return Decision() if self._idle() else plan(self.world, now)
         self._windows.before(self.world, now)
         return self._windows.after(plan(self.world, now), self.world, now)
 
@@ -62,3 +63,8 @@ class Scheduler:
 
     def wakes(self) -> int | None:
         return None if self._windows is None else self._windows.wakes()
+
+    def _idle(self) -> bool:
+        """Whether a round could decide nothing: nobody waits, or runs that could grow or whose queue is emptied."""
+        world = self.world
+        return not (len(world.waiting) or world.elastic or self._emptied)

@@ -58,7 +58,7 @@ class Asks:
         self.claims = claims
         self._numbers: dict[object, int] = {}
         self._same: dict[object, int] = {}  # by identity: to compare roles costs more than all else of a gang
-        self._alive: list[tuple[Role, ...]] = []  # so that no identity is given again
+        self._alive: list[tuple[tuple[Role, ...], Near]] = []  # so that no identity is given again
         self._large: dict[int, bool] = {}
         self._words: dict[str, int] = {}
         self._roles = 0
@@ -67,11 +67,11 @@ class Asks:
     def number(self, request: Request, sizes: Sequence[int] | None = None) -> int:
         """The kind of a request, with that many pods of each role, or as many as it counts."""
         sizes = tuple([role.count for role in request.roles]) if sizes is None else tuple(sizes)
-        same = (id(request.roles), request.near, request.apart, request.reservation, sizes)
+        same = (id(request.roles), id(request.near), request.apart, request.reservation, sizes)
         known = self._same.get(same)
         if known is None:
             known = self._same[same] = self._number(request, sizes)
-            self._alive.append(request.roles)
+            self._alive.append((request.roles, request.near))
         return known
 
     def arrays(self) -> Kinds:

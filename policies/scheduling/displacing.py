@@ -95,22 +95,43 @@ class _Rights:
     def __init__(self, displacing: Displacing, request: Request, asks: Mapping[str, int]) -> None:
         self._all, self._request, self._asks = displacing, request, asks
         self._known: dict[object, Claims | None] = {}
+        self._without = displacing.quotas.copy()  # what is used once those of `_gone` have left
+        self._gone: dict[tuple[str, int], Going] = {}  # by name and by their pods, which differ where a gang shrinks
 
     def may(self, victim: Running, gone: Sequence[Going]) -> bool:
         """Together with those of its queue that go already."""
         return self._right(victim, gone) is not None
 
     def suffices(self, gone: Sequence[Going]) -> bool:
-        """Whether the gang is within its limits once these have gone."""
-        quotas = self._all.quotas.copy()
-        for gang, pods in gone:
-            quotas.remove(gang.request.queue, self._all.world.takes(gang.request, pods))
-        return quotas.fits(self._request.queue, self._asks) is None
+        """Whether the gang is within its limits once these have gone.
+
+        A search asks of hundreds of sets that differ from the one before by a gang or two, and only those are counted.
+        """
+        now = {(gang.request.id, id(pods)): (gang, pods) for gang, pods in gone}
+        for name in self._gone.keys() - now.keys():
+            self._without.add(*self._counted(self._gone[name]))
+        for name in now.keys() - self._gone.keys():
+            self._without.remove(*self._counted(now[name]))
+        self._gone = now
+        return self._without.fits(self._request.queue, self._asks) is None
 
     def owed(self, running: Sequence[Running]) -> bool:
         """Whether the gang's queue asks for no more than its guarantee, and somebody borrowed of it."""
+        if not self._guaranteed():
+            return False
         others = {gang.request.queue: gang for gang in running if gang.request.queue != self._request.queue}
         return any(self._right(gang, ()) is Claims.GUARANTEE for gang in others.values())
+
+    def _guaranteed(self) -> bool:
+        """Whether anything that the gang asks is guaranteed to its queue or above it."""
+        quotas = self._all.quotas
+        tree, asked = quotas.tree, [resource for resource, amount in self._asks.items() if amount > 0]
+        holders = [tree.names[row] for row in tree.path[tree.index[self._request.queue]] if row >= tree.roots]
+        return any(quotas.guarantee(name, resource) for name in holders for resource in asked)
+
+    def _counted(self, one: Going) -> tuple[str, Mapping[str, int]]:
+        gang, pods = one
+        return gang.request.queue, self._all.world.takes(gang.request, pods)
 
     def _right(self, victim: Running, gone: Sequence[Going]) -> Claims | None:
         queue = victim.request.queue

@@ -60,6 +60,8 @@ class Nodes:
         self.free_gpu: Ints = np.where(present, WHOLE, -1).astype(np.int64)
         self.words: dict[str, Ints] = {}  # by word of `apart`: how many pods with it each node has
         self.stamp, self.clock, self.given = np.zeros(size, np.int64), np.zeros(1, np.int64), np.zeros(1, np.int64)
+        # Of tuples of pods, by identity and order of roles: themselves, their nodes as numbers, their devices as bits.
+        self.seats: dict[tuple[int, tuple[int, ...]], tuple[Sequence[Pod], Ints, Ints]] = {}
         self._masks: dict[Shape, Mask] = {}
 
     @property

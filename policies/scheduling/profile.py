@@ -206,7 +206,9 @@ class Profile:
     def _run(self, gang: Running) -> Row:
         """Until it is over: its limit or else its estimate after its start, or soon if it was told to go."""
         request = gang.request
-        pods = [pod for pod in gang.pods if pod.node in self.nodes.index]
+        pods: Sequence[Pod] = gang.pods
+        if not all([pod.node in self.nodes.index for pod in pods]):
+            pods = [pod for pod in pods if pod.node in self.nodes.index]
         length = request.limit if request.limit is not None else request.estimate
         row = self._seated(self.row(request, length, sizes_of(request, pods)), pods, self.now)
         if length is not None:

@@ -12,6 +12,7 @@ from enum import StrEnum
 from policies.scheduling.kernels_gangs import AGAIN, EARLIER, PASS, SEEK
 from policies.scheduling.model import Promise, Request
 from policies.scheduling.profile import Profile
+from policies.scheduling.sizes import fewest
 from policies.scheduling.time_rows import Row
 
 
@@ -202,13 +203,13 @@ def _hold(profile: Profile, rows: Sequence[Row], modes: Sequence[int]) -> None:
 
 
 def _fresh(profile: Profile, request: Request) -> Row:
-    return profile.row(request, length(request), [role.fewest for role in request.roles])
+    return profile.row(request, length(request), fewest(request))
 
 
 def _outlook(profile: Profile, request: Request, before: Promise | None, reasons: Mapping[str, str]) -> Outlook:
     row = profile.pins.get(request.id)
     if row is None:
-        large = profile.asks.too_large(_fresh(profile, request).kind)
+        large = profile.asks.too_large(profile.asks.number(request, fewest(request)))
         reason = reasons.get(request.id, "larger than the cluster" if large else "beyond the horizon")
         return Outlook(request, Change.SLIPPED if before else Change.NONE, None, reason, before, large)
     promise = profile.promise(row)

@@ -12,6 +12,7 @@ from policies.scheduling.model import Pod, Promise, Request
 from policies.scheduling.nodes import Nodes
 
 NOWHERE = np.zeros(0, np.int64)
+REMEMBERED = 20_000  # places of gangs, as numbers
 
 
 @dataclass(slots=True)
@@ -64,15 +65,15 @@ def batch_of(kinds: Sequence[Kind], rows: Sequence[Row], modes: Sequence[int]) -
 
 def seat(row: Row, pods: Sequence[Pod], start: int, kind: Kind, nodes: Nodes) -> None:
     """Give the row these places, in the order of its kind's roles. Devices that a node no longer has are left out."""
-    roles: dict[int, list[Pod]] = {}
-    for pod in pods:
-        roles.setdefault(pod.role, []).append(pod)
-    ordered = [pod for ask in kind.asks for pod in roles[ask.role]]
-    row.start = start
-    row.nodes = np.array([nodes.index[pod.node] for pod in ordered], np.int64)
-    most = nodes.gpus[row.nodes].tolist()
-    held = [sum(1 << number for number in pod.devices if number < most[at]) for at, pod in enumerate(ordered)]
-    row.bits = np.array(held, np.int64)
+    order = tuple([ask.role for ask in kind.asks])
+    known = nodes.seats.get((id(pods), order))
+    if known is None:
+        known = pods, *_places(pods, order, nodes)
+        if isinstance(pods, tuple):  # the same one is given in every round, for as long as the gang runs or is promised
+            if len(nodes.seats) >= REMEMBERED:
+                nodes.seats.clear()
+            nodes.seats[id(pods), order] = known
+    row.start, row.nodes, row.bits = start, known[1], known[2]
 
 
 def pods_of(row: Row, kind: Kind, nodes: Nodes, devices: dict[int, tuple[int, ...]]) -> tuple[Pod, ...]:
@@ -90,5 +91,19 @@ def pods_of(row: Row, kind: Kind, nodes: Nodes, devices: dict[int, tuple[int, ..
 
 def sizes_of(request: Request, pods: Sequence[Pod]) -> tuple[int, ...]:
     """How many of the pods are of each role."""
+    if len(request.roles) == 1:
+        return (len(pods),)
     roles = [pod.role for pod in pods]
     return tuple(roles.count(number) for number in range(len(request.roles)))
+
+
+def _places(pods: Sequence[Pod], order: Sequence[int], nodes: Nodes) -> tuple[Ints, Ints]:
+    """Numbers of nodes and bits of devices, of pods of the first of these roles first."""
+    roles: dict[int, list[Pod]] = {}
+    for pod in pods:
+        roles.setdefault(pod.role, []).append(pod)
+    ordered = [pod for role in order for pod in roles[role]]
+    numbers = np.array([nodes.index[pod.node] for pod in ordered], np.int64)
+    most = nodes.gpus[numbers].tolist()
+    held = [sum(1 << number for number in pod.devices if number < most[at]) for at, pod in enumerate(ordered)]
+    return numbers, np.array(held, np.int64)
