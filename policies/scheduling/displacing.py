@@ -4,8 +4,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+import numpy as np
+
 from policies.scheduling.eligible import Going, Rules
 from policies.scheduling.fair_share import FairShares
+from policies.scheduling.kernels_time import NEVER
 from policies.scheduling.masks import Mask
 from policies.scheduling.model import Request, Running
 from policies.scheduling.profile import Profile
@@ -27,7 +30,10 @@ class Displacing:
         self._shares: FairShares | None = None
 
     def find(self, request: Request, allowed: Mask | None) -> Proof | None:
-        """Evictions with the gang's places then, which delay nobody's promise that it may not displace; or None."""
+        """Evictions with the gang's places then, which delay nobody's promise that it may not displace; or None.
+
+        Where the best victims hold what was promised to others next, victims on other nodes are looked for.
+        """
         if self.left <= 0 or not self.world.running:
             return None
         self.left -= 1
@@ -37,14 +43,18 @@ class Displacing:
         rights = _Rights(self, request, asks)
         rules = Rules(world.queues, world.past, rights.owed(running), settings.damping, settings.rate)
         sizes = [role.fewest for role in request.roles]
-        found = find_victims(
-            world.nodes, world.placer.place, request, running, rights.may, self.now, rules,
-            claims=rights.suffices, allowed=allowed, sizes=sizes,
-        )  # fmt: skip
-        if not isinstance(found, Proof) or not found.evictions or not self._keeps_promises(request, found):
-            return None
-        self._settle(request, asks, found, running)
-        return found
+        for unpromised in (False, True):
+            rows = self._unpromised(request, allowed) if unpromised else allowed
+            found = find_victims(
+                world.nodes, world.placer.place, request, running, rights.may, self.now, rules,
+                claims=rights.suffices, allowed=rows, sizes=sizes,
+            )  # fmt: skip
+            if not isinstance(found, Proof) or not found.evictions:
+                return None
+            if self._keeps_promises(request, found):
+                self._settle(request, asks, found, running)
+                return found
+        return None
 
     def _settle(self, request: Request, asks: Mapping[str, int], proof: Proof, running: Sequence[Running]) -> None:
         """From now on in this round the victims use nothing, and the gang has what it asks."""
@@ -67,6 +77,17 @@ class Displacing:
                 wanted[queue].update(amounts)
             self._shares = FairShares(self.quotas, wanted)
         return self._shares
+
+    def _unpromised(self, request: Request, allowed: Mask | None) -> Mask:
+        """Nodes on which nobody is promised a start, whom the gang may not displace, while it would run there."""
+        seconds = length(request)
+        until = NEVER if seconds is None else self.now + seconds
+        free = np.ones(len(self.world.nodes.names), np.bool_) if allowed is None else allowed.copy()
+        for name, row in self.profile.pins.items():
+            below = request.displaces and row.request.priority < request.priority
+            if name != request.id and not below and row.start < until:
+                free[row.nodes] = False
+        return free
 
     def _keeps_promises(self, request: Request, proof: Proof) -> bool:
         """Plan as if the victims had gone. Without it being possible the plan is as before."""
