@@ -179,16 +179,16 @@ CATALOG = (
     Fault(
         "a-displaced-job-is-suspended-for-good",
         "policies/job_queueing.py",
-        'return _wait(state, now, f"displaced: {state.displaced}; it will go on {step}", SYSTEM)',
+        'return _wait(state, now, f"displaced: {state.displaced}; it will go on {_from_where(state)}", SYSTEM)',
         "return move(state, Phase.SUSPENDED, state.displaced, now, RecordCommand())",
         "tests/policies/test_job_queueing.py",
     ),
     Fault(
         "places-are-given-back-before-the-pods-are-gone",
         "activities/adapters/journal.py",
-        "gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at)",
-        "phase = Phase.BACKING_OFF if state.displaced else state.phase\n"
-        "    gangs.follow(session, job, phase, state.attempt, ask, state.queued_at)",
+        "gave_back = gangs.follow(session, job, state.phase, state.attempt, ask, state.queued_at, now)",
+        "phase = type(state.phase).BACKING_OFF if state.displaced else state.phase\n"
+        "    gave_back = gangs.follow(session, job, phase, state.attempt, ask, state.queued_at, now)",
         "tests/activities/test_journal_gangs.py",
     ),
     Fault(
