@@ -12,9 +12,10 @@ from activities.scheduling_facts import News, Watched, Whole
 from activities.scheduling_nodes import capacity_of, ghosts, levels_of, networks_of, nodes_of, usual_levels
 from activities.scheduling_others import Others, taken_of
 from activities.scheduling_places import held_pods, pods_of
+from activities.scheduling_rows import Cells, batch_of, count, print_of, print_of_all, priority_of, same, same_places
 from activities.scheduling_strays import Strays
 from definitions.documents import from_data
-from policies.scheduling.asking import NOWHERE, ORDINARY, STEPS, Asked, Shapes, Words
+from policies.scheduling.asking import NOWHERE, STEPS, Asked, Shapes, Words
 from policies.scheduling.documents import Scheduling, scheduling
 from policies.scheduling.eligible import Displaced
 from policies.scheduling.model import Node, Promise, QueueRules, Request, Running, Stop
@@ -24,7 +25,6 @@ from store.pool_reads import Gang, Mark
 
 NO_QUEUE = "(none)"  # of jobs that run without a ticket; no queue can be called so
 MOST_TOLD = 5000  # gangs that are told when they start, the first in order
-Cells = Counter[tuple[str, str]]  # (queue, resource) -> amount
 
 
 class Stale(Exception):
@@ -78,9 +78,9 @@ class PoolWorld:
     def bring(self, job: str, row: Gang | None, now: int) -> None:
         """Bring one gang in line with its row; None: it is gone."""
         old = self.rows.get(job)
-        if old is not None and row is not None and _same(old, row):
+        if old is not None and row is not None and same(old, row):
             return
-        if old is not None and row is not None and _same_places(old, row):
+        if old is not None and row is not None and same_places(old, row):
             self._ask_again(row)
         else:
             kept = self.world.promises.get(job), self.world.freeing.get(job)
@@ -95,8 +95,8 @@ class PoolWorld:
         old = self.rows.pop(job, None)
         for known, sign in ((old, -1), (row, 1)):
             if known is not None:
-                self.print ^= _print(known)
-                _count(self._own, known, sign)
+                self.print ^= print_of(known)
+                count(self._own, known, sign)
         if row is not None:
             self.rows[job] = row
 
@@ -160,7 +160,7 @@ class PoolWorld:
             limit=gang.limit_seconds,
             reservation=gang.reservation,
         )
-        return self.shapes.request(asked, self.scheduling.priorities.get(gang.priority_class or "", ORDINARY))
+        return self.shapes.request(asked, priority_of(gang, self.scheduling.priorities))
 
     def _take_nodes(self, views: Mapping[str, Sequence[Document]]) -> None:
         """Nodes that only went out of service or came back, and what other pools have. Anything else is built anew."""
@@ -185,15 +185,24 @@ class PoolWorld:
             until[used.queue] = int(used.at.timestamp())
         for queue, amounts in pasts.items():
             world.usage.remember(queue, amounts, until[queue])
-        for gang in whole.gangs:
+        placed = [gang for gang in whole.gangs if gang.pods is not None]
+        waiting = [gang for gang in whole.gangs if gang.pods is None]
+        classes, rows = self.scheduling.priorities, self.rows
+        world.submit_all(batch_of(waiting, classes, self.request, lambda job: self.request(rows[job])))
+        for gang in placed:
             self._add(gang, until.get(gang.queue, now), now)
-            self.remember(gang.job, gang)
+        rows |= {gang.job: gang for gang in whole.gangs}
+        self.print = print_of_all(whole.gangs)
         leaving: dict[str, set[str]] = defaultdict(set)
         for gang in whole.gangs:
-            if gang.leaves_for is not None and gang.pods is not None:
+            if gang.amounts is not None:
+                count(self._own, gang, 1)
+        for gang in placed:
+            if gang.leaves_for is not None:
                 leaving[gang.leaves_for].add(gang.job)
-        for gang in whole.gangs:
-            self._restore(gang, frozenset(leaving[gang.job]))
+        for gang in waiting:
+            if gang.start_at is not None:
+                self._restore(gang, frozenset(leaving[gang.job]))
         world.past = [Displaced(left.victim, left.beneficiary, int(left.at.timestamp())) for left in whole.left]
 
     def _add(self, row: Gang, until: int, now: int) -> None:
@@ -275,24 +284,3 @@ def _gone(known: Scheduling, gangs: Iterable[Gang]) -> list[QueueRules]:
     """Queues that gangs are in and that are not there any more: nothing starts in them."""
     names = {rules.name for rules in known.queues}
     return [QueueRules(name, stop=Stop.HOLD) for name in sorted({gang.queue for gang in gangs} - names)]
-
-
-def _same(old: Gang, row: Gang) -> bool:
-    """`version` grows whenever the job's side changes, and the rest only by decisions of this pool."""
-    return (old.version, old.attempt, old.state) == (row.version, row.attempt, row.state)
-
-
-def _same_places(old: Gang, row: Gang) -> bool:
-    return row.pods is not None and (old.attempt, old.pods, old.queue) == (row.attempt, row.pods, row.queue)
-
-
-def _print(row: Gang) -> int:
-    text = f"{row.job} {row.version} {row.attempt} {row.state}"
-    return int.from_bytes(blake2b(text.encode(), digest_size=16).digest())
-
-
-def _count(cells: Cells, row: Gang, sign: int) -> None:
-    if row.amounts is not None:
-        for queue in row.amounts["path"]:
-            for resource, amount in row.amounts["of"].items():
-                cells[queue, resource] += sign * amount

@@ -155,7 +155,7 @@ class Round:
         waiting, kinds = self.waiting, len(self.waiting.kinds)
         if not len(numbers):
             return
-        at, queue = self._place[numbers], waiting.queue_of(numbers)
+        at, queue = self._place[numbers], waiting.queue[numbers]
         code = (self._holders()[queue] * len(waiting.besides) + waiting.beside[numbers]) * kinds + waiting.kind[numbers]
         firsts = [first for name in waiting.queues if (first := self._first_of(name)) is not None]
         alone = (self.line.state[at] == FAILED) | np.isin(numbers, firsts)

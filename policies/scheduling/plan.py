@@ -229,7 +229,7 @@ class _Plan:
         waiting, rules = self.world.waiting, self.world.quotas.rules
         due = {name for name, each in promises.items() if each.start <= self.now and name not in self.fixed}
         strict = np.array([rules(queue).strict for queue in waiting.queues], np.bool_)
-        looked_at = strict[waiting.queue_of(left)] | np.isin(left, self._numbers(due))
+        looked_at = strict[waiting.queue[left]] | np.isin(left, self._numbers(due))
         blocked: set[str] = set()
         for number in left[looked_at].tolist() if not self.displacing.gone else ():
             request = waiting.request(number)

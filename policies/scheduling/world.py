@@ -22,7 +22,7 @@ from policies.scheduling.quotas import Quotas
 from policies.scheduling.scores import LAM, Scoring, standard
 from policies.scheduling.sizes import held, kept
 from policies.scheduling.usage import ENTRY, Usage
-from policies.scheduling.waiting import Waiting
+from policies.scheduling.waiting import Batch, Waiting
 
 ROOT = QueueRules("default")  # where no queue is described, everybody waits in this one
 
@@ -102,6 +102,15 @@ class World:
         if request.id in self.running:
             raise ValueError(f"{request.id} runs already")
         self.waiting.add(request)
+
+    def submit_all(self, batch: Batch) -> None:
+        """They wait from now on, as if each was submitted by itself."""
+        for queue in dict.fromkeys(batch.queues):
+            if queue not in self.queues:
+                raise KeyError(queue)
+        if not self.running.keys().isdisjoint(batch.ids):
+            raise ValueError("a gang of the batch runs already")
+        self.waiting.add_all(batch)
 
     def adopt(self, gang: Running, now: int) -> None:
         """It runs already. `now`: the time up to which what its queue used in the past was remembered."""
