@@ -7,11 +7,12 @@ one activity does what would otherwise take two.
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
 from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
+from activities.clock import utc_now
 from activities.effects import beating, effect
 from activities.ports import Journal, JournalEntry, PortError, Runtime
 from definitions.attempt import AttemptObservation, Collected
@@ -61,10 +62,6 @@ class LaunchResult(Wire):
 class CollectResult(Wire):
     fact: AttemptCollected
     recorded: Recorded
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class RuntimeActivities:

@@ -8,8 +8,9 @@ from typing import Protocol
 from pydantic import Field
 from temporalio import activity
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import port_errors, utc_now
+from activities.job import port_errors
 from definitions.reservation_calls import WindowAnswer, WindowAsked
 from definitions.wire import Wire
 

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 from temporalio import activity
 
+from activities.clock import utc_now
 from activities.effects import beating, effect
-from activities.job import port_errors, utc_now
+from activities.job import port_errors
 from activities.ports import PortError
 from activities.scheduling_facts import JobSignals, News, Pools, Turn
 from definitions.errors import PerdureError

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from definitions.facts import EndsFound, Event, JobEnded, Requested
+from definitions.facts import EndsFound, Event, JobEnded, LookCommand, Requested
 from definitions.job_order import Awaited
 from definitions.states import FailureClass, Phase
 from definitions.wire import Wire
@@ -136,13 +136,6 @@ class PassCommand(Wire):
     kind: Literal["pass"] = "pass"
     request: Requested
     positions: Ranges
-
-
-class LookCommand(Wire):
-    """Ask the store which of these jobs have ended: the slow safety net under their own word."""
-
-    kind: Literal["look"] = "look"
-    jobs: tuple[str, ...]
 
 
 class RecordArray(Wire):

@@ -11,7 +11,6 @@ from definitions.array_state import (
     ArrayCommand,
     ArrayFact,
     ArrayState,
-    LookCommand,
     Made,
     MakeCommand,
     PassCommand,
@@ -19,7 +18,7 @@ from definitions.array_state import (
     RecordArray,
     Telling,
 )
-from definitions.facts import EndsFound, JobEnded, Requested
+from definitions.facts import EndsFound, JobEnded, LookCommand, Requested
 from definitions.job import Job
 from definitions.states import FailureClass, Phase
 from definitions.submission import JobSubmission

@@ -8,8 +8,8 @@ from datetime import datetime
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from activities.ports import ClusterInspector, PortError
 from definitions.cluster import NodeView
 from definitions.errors import PerdureError

@@ -10,8 +10,8 @@ from sqlalchemy.exc import SQLAlchemyError
 from temporalio.client import Client
 from temporalio.service import RPCError
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from activities.ports import PortError
 from activities.scheduling_facts import Message
 from definitions.facts import JobEnded

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from activities.job import utc_now
+from activities.clock import utc_now
 from activities.ports import PortError
 from activities.schedules import ScheduledJob
 from api.ports import EngineAway, JobClosed, JobOperator, NoAnswerYet, RequestRefused

@@ -20,7 +20,7 @@ from activities.adapters.kubernetes.others import Others
 from activities.adapters.kubernetes.runtime import KubernetesRuntime
 from activities.adapters.kubernetes.tracking import watched
 from activities.adapters.secrets import SqlSecrets
-from activities.job import utc_now
+from activities.clock import utc_now
 from definitions.cluster import ClusterSettings
 from definitions.cluster_document import Cluster, settings_of
 from store import system

@@ -1,11 +1,12 @@
 """Requests to running jobs, handed to their workflows as updates."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import TypeVar
 
 from temporalio.client import (
     Client,
-    WorkflowHandle,
     WorkflowUpdateFailedError,
     WorkflowUpdateRPCTimeoutOrCancelledError,
 )
@@ -15,9 +16,11 @@ from temporalio.service import RPCError, RPCStatusCode
 from api.ports import EngineAway, JobClosed, NoAnswerYet, RequestRefused
 from definitions.facts import Requested
 from definitions.ids import job_workflow_id
-from definitions.job_state import JobState, RequestOutcome
-from workflows.job import ASK_AGAIN, JobWorkflow
+from definitions.job_state import RequestOutcome
+from workflows.job import JobWorkflow
+from workflows.standing import ASK_AGAIN
 
+T = TypeVar("T")
 HEALTH_WITHIN = timedelta(seconds=2)
 AGAIN_AFTER = 0.1  # seconds
 REFUSED = "PD-2009"  # the type that the workflow gives to a refusal by its own rules
@@ -41,7 +44,9 @@ class TemporalJobOperator:
         try:
             # An overall limit: the client's own one counts per try, and its tries repeat for longer than that.
             async with asyncio.timeout(self._limit):
-                return await _patiently(handle, request)
+                return await until_heard(
+                    lambda: handle.execute_update(JobWorkflow.request, request, id=request.request_id)
+                )
         except WorkflowUpdateFailedError as error:
             raise _refusal(error) from error
         except (TimeoutError, WorkflowUpdateRPCTimeoutOrCancelledError) as error:
@@ -59,12 +64,12 @@ class TemporalJobOperator:
         return True
 
 
-async def _patiently(handle: WorkflowHandle[JobWorkflow, JobState], request: Requested) -> RequestOutcome:
-    """Ask again where nobody has heard: the workflow is about to continue, or something came in the way of its doing so
-    and the engine forgot the request. One that was heard after all is known by its id."""
+async def until_heard(ask: Callable[[], Awaitable[T]]) -> T:
+    """Ask a workflow again where nobody has heard: it is about to continue, or something came in the way of its doing
+    so and the engine forgot the request. One that was heard after all is known by its id."""
     while True:
         try:
-            return await handle.execute_update(JobWorkflow.request, request, id=request.request_id)
+            return await ask()
         except WorkflowUpdateFailedError as error:
             if not (isinstance(error.cause, ApplicationError) and error.cause.type == ASK_AGAIN):
                 raise

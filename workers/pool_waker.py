@@ -12,8 +12,8 @@ from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from definitions.ids import POOL_PREFIX, pool_workflow_id
 from store import outbox, pools
 from store.engine import reading

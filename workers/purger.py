@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from activities.job import utc_now
+from activities.clock import utc_now
 from activities.ports import ObjectStore, Runtime
 from definitions.attempt import AttemptRef
 from definitions.object_keys import job_prefix

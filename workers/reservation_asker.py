@@ -15,8 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 from api.ports import NoAnswerYet
 from definitions.ids import reservation_workflow_id
 from definitions.reservation_calls import WindowAnswer, WindowAsked
-from workers.operator import AGAIN_AFTER, require_engine
-from workflows.job import ASK_AGAIN
+from workers.operator import require_engine, until_heard
 
 ENDED_MEANWHILE = "AcceptedUpdateCompletedWorkflow"  # the engine's own answer when the workflow ended before its own
 ENDED = WindowAnswer(denied="its reservation has ended", fix="book another window")
@@ -39,7 +38,7 @@ class TemporalReservations:
         try:
             # An overall limit: the client's own one counts per try, and its tries repeat for longer than that.
             async with asyncio.timeout(self._limit):
-                return await _patiently(handle, asked)
+                return await until_heard(lambda: _update(handle, asked))
         except WorkflowUpdateFailedError as error:
             if isinstance(error.cause, ApplicationError) and error.cause.type == ENDED_MEANWHILE:
                 return ENDED
@@ -52,19 +51,8 @@ class TemporalReservations:
             return ENDED
 
 
-async def _patiently(handle: "WorkflowHandle[object, object]", asked: WindowAsked) -> WindowAnswer:
-    """Ask again where nobody has heard, since the workflow is about to continue."""
-    while True:
-        try:
-            answer: WindowAnswer = await handle.execute_update(
-                asked.verb.value, asked, id=asked.request_id, result_type=WindowAnswer
-            )
-        except WorkflowUpdateFailedError as error:
-            if not (isinstance(error.cause, ApplicationError) and error.cause.type == ASK_AGAIN):
-                raise
-        except RPCError as error:
-            if error.status is not RPCStatusCode.FAILED_PRECONDITION:
-                raise
-        else:
-            return answer
-        await asyncio.sleep(AGAIN_AFTER)
+async def _update(handle: "WorkflowHandle[object, object]", asked: WindowAsked) -> WindowAnswer:
+    answer: WindowAnswer = await handle.execute_update(
+        asked.verb.value, asked, id=asked.request_id, result_type=WindowAnswer
+    )
+    return answer

@@ -15,8 +15,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from activities.ports import Journal, PortError, Runtime
 from definitions.attempt import AttemptRef, CheckpointRecord, RankEvidence, RankState
 from definitions.cluster import LOCAL_CLUSTER

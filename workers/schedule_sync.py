@@ -10,8 +10,8 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from activities.schedules import Tick
 from definitions.schedule import Schedule
 from definitions.schedule_record import StoredSchedule

@@ -27,8 +27,8 @@ from temporalio.common import (
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
+from activities.clock import utc_now
 from activities.effects import effect
-from activities.job import utc_now
 from definitions.array_state import ArrayInput
 from definitions.cluster import cluster_queue
 from definitions.facts import Event

@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from activities.job import utc_now
+from activities.clock import utc_now
 from activities.ports import ObjectStore, Runtime
 from definitions.cluster import LOCAL_CLUSTER
 from definitions.facts import Event

@@ -4,7 +4,6 @@ One thing at a time: what was heard meanwhile is taken in before the next one is
 request that it should have heard, and a request is answered within one short activity.
 """
 
-import asyncio
 from collections import deque
 from datetime import timedelta
 
@@ -19,20 +18,17 @@ with workflow.unsafe.imports_passed_through():
         ArrayFact,
         ArrayInput,
         ArrayState,
-        LookCommand,
         MakeCommand,
         PassCommand,
     )
-    from definitions.facts import EndsFound, JobEnded, Requested, Verb
+    from definitions.facts import EndsFound, JobEnded, LookCommand, Requested
     from definitions.job_state import RequestOutcome
-    from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
     from definitions.states import Phase
     from policies.array_requests import refusal
     from policies.arrays import advance, begin, next_command, wake_at
-    from policies.job_steps import SYSTEM
     from workflows import options
     from workflows.causes import cause_of
-    from workflows.job import ASK_AGAIN
+    from workflows.standing import ASK_AGAIN, Shown, outlive_cancel, show
 
 LOOKED_AT_ONCE = 1_000  # jobs
 
@@ -49,21 +45,13 @@ class ArrayWorkflow:
         self._input = start
         self._state = start.state
         self._facts: deque[ArrayFact] = deque()
-        self._shown: tuple[Phase, str] | None = None
+        self._shown: Shown | None = None
         self._answers: dict[str, str | None] = {}  # request id -> why it was refused; its handler waits for it
         self._drains = False
 
     @workflow.run
     async def run(self, start: ArrayInput) -> ArrayState:
-        """Live. The engine's own cancel reaches this task alone, and asks what a person's cancel asks."""
-        life = asyncio.ensure_future(self._live(start))
-        while True:
-            try:
-                return await asyncio.shield(life)
-            except asyncio.CancelledError:
-                if life.done():
-                    return await life
-                self._facts.append(_engines_cancel())
+        return await outlive_cancel(self._live(start), self._facts.append)
 
     @workflow.signal
     def heard(self, fact: JobEnded) -> None:
@@ -183,19 +171,4 @@ class ArrayWorkflow:
         return not unheard and workflow.all_handlers_finished()
 
     def _show(self) -> None:
-        """Let the Temporal Web UI alone tell the story."""
-        now = (self._state.phase, self._state.reason)
-        if now == self._shown:
-            return
-        workflow.set_current_details(f"**{now[0]}** {now[1]}")
-        if self._shown is None or self._shown[0] is not now[0]:
-            values = [JOB_PHASE.value_set(now[0].value)]
-            if self._state.failure is not None:
-                values.append(FAILURE_CLASS.value_set(self._state.failure.value))
-            workflow.upsert_search_attributes(values)
-        self._shown = now
-
-
-def _engines_cancel() -> Requested:
-    why = "cancelled in the workflow engine"
-    return Requested(verb=Verb.CANCEL, request_id="engine", actor=SYSTEM, reason=why, at=workflow.now())
+        self._shown = show(self._state, self._shown)

@@ -4,7 +4,6 @@
 all others, so that the activity's record and the workflow's decision are made from the same state.
 """
 
-import asyncio
 from collections import deque
 
 from temporalio import workflow
@@ -23,24 +22,22 @@ with workflow.unsafe.imports_passed_through():
         RecordCommand,
         Requested,
         TimerFired,
-        Verb,
     )
     from definitions.job_state import JobInput, JobState, RequestOutcome
     from definitions.places import Displaced, Placed
-    from definitions.search_attributes import FAILURE_CLASS, JOB_PHASE
     from definitions.states import Phase
     from policies.job_order import waits_for_others
-    from policies.job_steps import SYSTEM, Decision
+    from policies.job_steps import Decision
     from policies.lifecycle import advance, begin, moment, poll_interval
     from policies.requests import refusal, stops_attempt
     from workflows import errands, options
     from workflows.causes import refusal_in
+    from workflows.standing import ASK_AGAIN, Shown, outlive_cancel, show
 
 # Patches: what a run did without them it replays without them.
 STOP_ENDS_LAUNCH = "stop-ends-launch"
 DRAINS = "drains-before-continuing"
 OFTEN = 20  # times that a run wanted to continue and was too busy to
-ASK_AGAIN = "ask-again"  # type of the error with which a request is sent away for a moment
 
 
 @workflow.defn
@@ -52,23 +49,14 @@ class JobWorkflow:
         self._input = start
         self._state = start.state
         self._facts: deque[Fact] = deque()
-        self._shown: tuple[Phase, str] | None = None
+        self._shown: Shown | None = None
         self._answers: dict[str, str | None] = {}  # request id -> why it was refused; its handler waits for it
         self._busy = 0
         self._drains = False
 
     @workflow.run
     async def run(self, start: JobInput) -> JobState:
-        """Live. The engine's own cancel (its Web UI has a button) reaches this task alone, and asks what a person's
-        cancel asks: a job whose workflow just ended would run on with nobody to collect it."""
-        life = asyncio.ensure_future(self._live(start))
-        while True:
-            try:
-                return await asyncio.shield(life)
-            except asyncio.CancelledError:
-                if life.done():
-                    return await life
-                self._facts.append(_engines_cancel())
+        return await outlive_cancel(self._live(start), self._facts.append)
 
     async def _live(self, start: JobInput) -> JobState:
         if self._state.event_count == 0:
@@ -204,19 +192,7 @@ class JobWorkflow:
             return LaunchFailed(attempt=self._state.attempt, at=workflow.now(), **refusal_in(error))
 
     def _show(self) -> None:
-        """Let the Temporal Web UI alone tell the story."""
-        now = (self._state.phase, self._state.reason)
-        if now == self._shown:
-            return
-        workflow.set_current_details(f"**{now[0]}** {now[1]}")
-        values = []
-        if self._shown is None or self._shown[0] is not now[0]:
-            values.append(JOB_PHASE.value_set(now[0].value))
-            if self._state.failure is not None:
-                values.append(FAILURE_CLASS.value_set(self._state.failure.value))
-        if values:
-            workflow.upsert_search_attributes(values)
-        self._shown = now
+        self._shown = show(self._state, self._shown)
 
     async def _continue_if_long(self) -> None:
         """Hand the state on. No await stands between the checks and the end of this run, so no fact is lost.
@@ -237,8 +213,3 @@ class JobWorkflow:
         """Whether nothing is under way that this run must finish itself."""
         unheard = workflow.cancellation_reason() is not None and self._state.phase is not Phase.CANCELLING
         return not self._facts and not unheard and workflow.all_handlers_finished()
-
-
-def _engines_cancel() -> Requested:
-    why = "cancelled in the workflow engine"
-    return Requested(verb=Verb.CANCEL, request_id="engine", actor=SYSTEM, reason=why, at=workflow.now())

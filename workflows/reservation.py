@@ -9,7 +9,7 @@ with workflow.unsafe.imports_passed_through():
     from activities.reservations import Look, ReservationActivities, ReservationKey, WindowWork
     from definitions.reservation_calls import WindowAnswer, WindowAsked
     from workflows import options
-    from workflows.job import ASK_AGAIN
+    from workflows.standing import ASK_AGAIN
 
 AFTER_GIVING_UP = 60.0  # seconds
 

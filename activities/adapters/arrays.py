@@ -1,14 +1,14 @@
 """Arrays in the database: their jobs, each made once whatever comes twice, and what an array came to."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from activities.adapters.database import database_errors
+from activities.clock import utc_now
 from activities.ports import PortError
 from definitions.array_state import ArrayState
 from definitions.facts import JobEnded
@@ -21,10 +21,6 @@ from store.arrays import Offer
 from store.engine import transaction
 from store.intake import Origin
 from store.tables_jobs import JobRow
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class SqlArrays:
@@ -44,11 +40,11 @@ class SqlArrays:
             ids = [child_id(state.job, index) for index in indexes]
             return tuple(followers.ends(session, state.tenant, state.project, ids))
 
-        with _port_errors():
+        with database_errors():
             return transaction(self._engine, work)
 
     def record(self, state: ArrayState) -> Phase:
-        with _port_errors():
+        with database_errors():
             return transaction(self._engine, lambda session: _write(session, state))
 
 
@@ -98,12 +94,3 @@ def _held(session: Session, state: ArrayState) -> JobRow:
         detail = f"array {state.job} of {state.tenant}/{state.project} has no row"
         raise PortError(detail, permanent=True, code="PD-3703")
     return row
-
-
-@contextmanager
-def _port_errors() -> Iterator[None]:
-    """Nothing of the database's library leaves the adapter, and no value of a statement gets into a message."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error

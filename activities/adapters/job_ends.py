@@ -1,9 +1,8 @@
 """Ends of jobs, as the database has them."""
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
-from activities.ports import PortError
+from activities.adapters.database import database_errors
 from definitions.facts import JobEnded
 from store import followers
 from store.engine import reading
@@ -17,8 +16,5 @@ class SqlJobEnds:
 
     def ended(self, tenant: str, project: str, jobs: tuple[str, ...]) -> tuple[JobEnded, ...]:
         """How those of the jobs have ended that have, the deleted ones too. Raises PortError (PD-3706): try again."""
-        try:
-            with reading(self._engine) as session:
-                return tuple(followers.ends(session, tenant, project, jobs))
-        except SQLAlchemyError as error:
-            raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error
+        with database_errors(), reading(self._engine) as session:
+            return tuple(followers.ends(session, tenant, project, jobs))

@@ -5,15 +5,15 @@ entry are all there, or none is. So is what the job asks of the scheduler, or gi
 as waiting waits, and one that is recorded as ended holds nothing, and has left word to everybody who follows it.
 """
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from collections.abc import Callable
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Engine, select
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from activities.adapters.database import database_errors
+from activities.clock import utc_now
 from activities.ports import JournalEntry, PortError
 from definitions.attempt import AttemptRef, Collected
 from definitions.job import Job
@@ -26,10 +26,6 @@ from store.gangs import Ask
 from store.tables_jobs import JobRow
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 class SqlJournal:
     """The Journal port. An entry may be written again, and after entries that are newer: rows come out the same."""
 
@@ -40,7 +36,7 @@ class SqlJournal:
     def write(self, entry: JournalEntry) -> None:
         """Record an entry. Raises PortError: permanent (PD-3703) when the job has no row, else PD-3706: try again."""
         now = self._now()
-        with _port_errors():
+        with database_errors():
             transaction(self._engine, lambda session: _write(session, entry, now))
 
     def checkpoints_deleted(self, ref: AttemptRef, folders: tuple[str, ...]) -> None:
@@ -50,7 +46,7 @@ class SqlJournal:
         def mark(session: Session) -> None:
             checkpoints.mark_deleted(session, _locked(session, ref.tenant, ref.project, ref.job), folders, now)
 
-        with _port_errors():
+        with database_errors():
             transaction(self._engine, mark)
 
 
@@ -142,12 +138,3 @@ def _keep(session: Session, job: JobRow, collected: Collected) -> None:
     artifacts.record(session, job, seen.ref.number, collected.artifact_files, seen.at)
     if collected.progress is not None and seen.ref.number == job.attempt:
         job.progress = collected.progress.model_dump(mode="json")
-
-
-@contextmanager
-def _port_errors() -> Iterator[None]:
-    """Nothing of the database's library leaves the adapter, and no value of a statement gets into a message."""
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error

@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from pydantic import TypeAdapter
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from activities.adapters.database import database_errors
+from activities.clock import utc_now
 from activities.ports import PortError
 from activities.scheduling_facts import Change, Left, Message, News, Turn, Used, Watched, Whole
 from definitions.cluster import LOCAL_CLUSTER, NodeView
@@ -24,10 +25,6 @@ from store.verdicts import Committed, Verdict
 MOST_CHANGES = 10_000  # read for one decision
 REMEMBERED = timedelta(days=1)  # how long a gang that was displaced is spared for it
 FACT: TypeAdapter[Placed | Displaced] = TypeAdapter(Placed | Displaced)
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class SqlPools:
@@ -120,8 +117,7 @@ def _watched(session: Session, pool: str) -> Watched:
 @contextmanager
 def _port_errors() -> Iterator[None]:
     try:
-        yield
-    except SQLAlchemyError as error:
-        raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error
+        with database_errors():
+            yield
     except PerdureError as error:  # a decision that was overtaken
         raise PortError(error.detail, code=error.code.code) from error

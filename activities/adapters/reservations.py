@@ -1,16 +1,13 @@
 """Lives of reservations in the database: one transaction for each look and each change, with the life locked."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
-from activities.ports import PortError
+from activities.adapters.database import database_errors
 from activities.reservations import Look, ReservationKey, WindowWork
 from definitions.reservation_calls import WindowAnswer, WindowAsked, WindowVerb
 from policies.scheduling.bookings import Booking, Denied, Phase, began_before_its_end, cancel, extend, phase_of
@@ -35,11 +32,11 @@ class SqlReservations:
         self._engine = engine
 
     def keep(self, key: ReservationKey, now: datetime) -> Look:
-        with _port_errors():
+        with database_errors():
             return transaction(self._engine, lambda session: _keep(session, key, now))
 
     def change(self, work: WindowWork, now: datetime) -> WindowAnswer:
-        with _port_errors():
+        with database_errors():
             return transaction(self._engine, lambda session: _change(session, work, now))
 
 
@@ -140,7 +137,7 @@ def _columns(entry: Entry, now: datetime) -> Document:
 
 
 def _new(entry: Entry, now: datetime) -> NewBooking:
-    columns = _columns(replace(entry), now)
+    columns = _columns(entry, now)
     return NewBooking(entry.number, columns["begins_at"], columns["ends_at"], entry.terms, columns["phase"])
 
 
@@ -150,11 +147,3 @@ def _denied(why: Denied) -> WindowAnswer:
 
 def _seconds(at: datetime) -> int:
     return int(at.timestamp())
-
-
-@contextmanager
-def _port_errors() -> Iterator[None]:
-    try:
-        yield
-    except SQLAlchemyError as error:
-        raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error

@@ -2,12 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.orm import Session
 
+from activities.clock import utc_now
 from activities.ports import PortError
 from activities.schedules import ScheduledJob, Submitted, TickAt
 from definitions.errors import PerdureError
@@ -19,10 +20,6 @@ from policies.scheduling.admission import ticket_from
 from store import intake, jobs, schedules, scheduling_documents
 from store.engine import reading, transaction
 from store.tables import JobRow, ScheduleRow
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class SqlScheduleRuns:

@@ -1,8 +1,8 @@
 """Values of secrets from the database, opened for an attempt that starts."""
 
 from sqlalchemy import Engine
-from sqlalchemy.exc import SQLAlchemyError
 
+from activities.adapters.database import database_errors
 from activities.ports import PortError
 from definitions.errors import PerdureError
 from store.engine import reading
@@ -24,12 +24,10 @@ class SqlSecrets:
         that cannot open one; PD-3706 when the database did not answer.
         """
         try:
-            with reading(self._engine) as session:
+            with database_errors(), reading(self._engine) as session:
                 values = reveal(session, self._keys, tenant, project, names)
         except PerdureError as error:
             raise PortError(error.detail, permanent=True, code=error.code.code) from None
-        except SQLAlchemyError as error:
-            raise PortError(f"the database failed: {type(error).__name__}", code="PD-3706") from error
         if missing := sorted(names - values.keys()):
             raise PortError(f"no secret {', '.join(missing)} in {tenant}/{project}", permanent=True, code="PD-3722")
         return values

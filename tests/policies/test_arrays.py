@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from definitions.array_state import ArrayState, LookCommand, Made, MakeCommand, PassCommand, Passed, RecordArray
-from definitions.facts import EndsFound, Requested, Verb
+from definitions.array_state import ArrayState, Made, MakeCommand, PassCommand, Passed, RecordArray
+from definitions.facts import EndsFound, LookCommand, Requested, Verb
 from definitions.job_order import Awaited
 from definitions.job_relations import Outcome
 from definitions.states import FailureClass, Phase

@@ -9,13 +9,12 @@ from definitions.array_state import (
     ArrayCommand,
     ArrayState,
     Indexes,
-    LookCommand,
     Made,
     MakeCommand,
     PassCommand,
     Passed,
 )
-from definitions.facts import EndsFound, JobEnded, Requested, Verb
+from definitions.facts import EndsFound, JobEnded, LookCommand, Requested, Verb
 from definitions.ids import new_id
 from definitions.states import FailureClass, Phase
 from policies.array_children import child_id, child_name

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from activities.adapters.kubernetes.client import KubeClient
@@ -25,6 +25,7 @@ from activities.adapters.kubernetes.sessions import Sessions
 from activities.adapters.kubernetes.tracking import Tracker
 from activities.adapters.kubernetes.watcher import Watcher
 from activities.checkpoints import check_folder
+from activities.clock import utc_now
 from activities.effects import crash_point
 from activities.ports import ByteStream, LogLine, ObjectStore, PortError, RunLook, SecretValues
 from definitions.attempt import (
@@ -38,10 +39,6 @@ from definitions.attempt import (
 from definitions.cluster import ClusterSettings
 from definitions.progress import ProgressPoint
 from definitions.session import Exec
-
-
-def utc_now() -> datetime:
-    return datetime.now(UTC)
 
 
 class KubernetesRuntime:

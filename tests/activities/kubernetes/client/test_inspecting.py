@@ -9,7 +9,7 @@ from activities.adapters.kubernetes.informer import Informer
 from activities.adapters.kubernetes.inspecting import KubernetesInspector
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.objects_folder import FolderObjects
-from activities.job import utc_now
+from activities.clock import utc_now
 from definitions.cluster import ClusterSettings
 from tests.support.polling import eventually
 
