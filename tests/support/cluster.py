@@ -9,7 +9,7 @@ import json
 import os
 import secrets
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -128,8 +128,16 @@ class TestCluster:
         try:
             yield names
         finally:
+            self._end_pods_on(set(names))
             for name in names:
                 self.api.delete(f"/api/v1/nodes/{name}")
+
+    def _end_pods_on(self, nodes: Collection[str]) -> None:
+        """Nobody plays the end of a pod whose node has gone: it would take a minute until the cluster removes it."""
+        for pod in self.api.items("/api/v1/pods"):
+            if pod["spec"].get("nodeName") in nodes:
+                path = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods/{pod['metadata']['name']}"
+                self.api.delete(path, gracePeriodSeconds="0")
 
     def _remove(self, space: Namespace) -> None:
         """What takes from others (pods, folders) must be gone; the rest goes with the namespace, some seconds later."""

@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import shutil
 import signal
 import uuid
@@ -261,6 +262,7 @@ def test_supervisors_tell_of_an_end_through_the_pipe(world: LocalWorld) -> None:
     pipe = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     launch = launch_of(python(""))
     run(world, launch)
+    assert select.select([pipe], [], [], 30.0)[0] == [pipe]  # the receipt is written before anybody is told
     assert os.read(pipe, 4096).decode() == key(launch.ref) + "\n"
     os.close(pipe)
 

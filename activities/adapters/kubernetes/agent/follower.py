@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import socket
@@ -54,6 +55,7 @@ class Follower:
         os.write(self._news, b"!")
 
     def _run(self) -> None:
+        quiet: socket.socket | None = None
         while not self._over and self.refused is None:
             try:
                 connection = self._connect()
@@ -61,12 +63,16 @@ class Follower:
                 self._note_failure(error)
                 time.sleep(RETRY_PAUSE)
                 continue
-            with connection:
-                try:
-                    self._talk(connection)
-                except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
-                    self._note_failure(error)
+            older, quiet = quiet, None
+            try:
+                self._talk(connection, older)
+                quiet = connection
+            except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+                self._note_failure(error)
+                connection.close()
             time.sleep(RETRY_PAUSE / 4)
+        if quiet is not None:
+            quiet.close()
 
     def _connect(self) -> socket.socket:
         connection = socket.create_connection(self._address or self._place, wire.CONNECT_WITHIN)
@@ -79,11 +85,14 @@ class Follower:
         if isinstance(error, ConnectionError) and self.heard.at and self.heard.closed_at is None:
             self.heard.closed_at = time.monotonic()
 
-    def _talk(self, connection: socket.socket) -> None:
-        """Until it is over, or the other end is, or it has been quiet too long."""
+    def _talk(self, connection: socket.socket, older: socket.socket | None) -> None:
+        """Until it is over, or the other end is, or it has been quiet too long. `older` was given up for being quiet,
+        and ends when the first pod has heard of the new one: were we stopped between, it would take us for gone."""
+        with older or contextlib.nullcontext():
+            connection.sendall(wire.line(self._line()))
         lines = wire.Lines()
         heard = time.monotonic()
-        beat = 0.0
+        beat = heard + wire.BEAT
         while not self._over:
             now = time.monotonic()
             if now - heard > wire.QUIET:

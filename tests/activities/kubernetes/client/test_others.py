@@ -85,13 +85,13 @@ def test_a_real_server_tells_of_no_pod_of_ours_without_a_node_or_that_is_over(ku
         ):
             made = _pod(space.name, name, where, cpu="1")
             made["metadata"]["labels"] = labels
-            made["spec"]["automountServiceAccountToken"] = False
+            made["spec"] |= {"automountServiceAccountToken": False, "schedulerName": "nobody"}  # nowhere it stays
             kube_api.api.post(f"{space.path}/pods", made)
         taken.start()
         try:
-            eventually(lambda: taken.on(node) == TakenByOthers(pods=2, cpu_millis=2000), 120, "two of the five")
+            eventually(lambda: taken.on(node) == TakenByOthers(pods=2, cpu_millis=2000), 30, "two of the five")
             kube_api.api.delete(f"{space.path}/pods/theirs", gracePeriodSeconds="0")
-            eventually(lambda: taken.on(node) == TakenByOthers(pods=1, cpu_millis=1000), 120, "one of the five")
+            eventually(lambda: taken.on(node) == TakenByOthers(pods=1, cpu_millis=1000), 30, "one of the five")
         finally:
             taken.stop()
             client.close()
