@@ -10,13 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from policies.scheduling.demands import demand
-from policies.scheduling.elastic import growths, resizable
+from policies.scheduling.elastic import Pace, growths, resizable
 from policies.scheduling.model import Cause, Growth, Running
 from policies.scheduling.quotas import Bound, Quotas
 from policies.scheduling.reasons import Reasons
 from policies.scheduling.sizes import held, largest
 from policies.scheduling.waiting import QUEUE, SUBMITTED, Waiting
 from policies.scheduling.world import World
+
+UNPROVEN = 2  # intervals between changes of size: what may be lost at most by a gang that cannot save
 
 
 def grown(world: World, quotas: Quotas, left: NDArray[np.int64], reasons: Reasons, now: int) -> tuple[Growth, ...]:
@@ -25,7 +27,11 @@ def grown(world: World, quotas: Quotas, left: NDArray[np.int64], reasons: Reason
     pace, changed = world.settings.pace, world.resized
     gangs = (world.running[name] for name in sorted(world.elastic))
     running = [
-        gang for gang in gangs if _may_grow(gang) and resizable(gang.since, changed.get(gang.request.id), now, pace)
+        gang
+        for gang in gangs
+        if _may_grow(gang)
+        and _is_safe(gang, now, pace)
+        and resizable(gang.since, changed.get(gang.request.id), now, pace)
     ]
     free = world.nodes.open & ~world.nodes.among(name for window in world.windows for name in window.nodes)
     shapes = {role.shape for gang in running for role in gang.request.roles}
@@ -55,10 +61,12 @@ def grown(world: World, quotas: Quotas, left: NDArray[np.int64], reasons: Reason
 
 
 def next_growth(world: World, now: int) -> int | None:
-    """When the first gang that may not change its size yet, and could be larger, may do so."""
-    interval = world.settings.pace.interval
+    """When the first gang that may not change its size yet, and could be larger, may do so; who has never saved is
+    looked at again after a while, since nobody tells of a first checkpoint."""
+    pace = world.settings.pace
     gangs = [world.running[name] for name in world.elastic if _may_grow(world.running[name])]
-    due = [max(gang.since, world.resized.get(gang.request.id, gang.since)) + interval for gang in gangs]
+    due = [max(gang.since, world.resized.get(gang.request.id, gang.since)) + pace.interval for gang in gangs]
+    due += [now + pace.interval for gang in gangs if not _is_safe(gang, now, pace)]
     return min((at for at in due if at > now), default=None)
 
 
@@ -90,3 +98,8 @@ def _may_grow(gang: Running) -> bool:
     if gang.leaving or gang.request.reservation is not None:
         return False
     return any(have < largest(role) for have, role in zip(held(gang), gang.request.roles, strict=True))
+
+
+def _is_safe(gang: Running, now: int, pace: Pace) -> bool:
+    """Whether it goes on from a checkpoint, as far as is known. One that has never saved may not be able to."""
+    return gang.saved is not None or now - gang.since <= UNPROVEN * pace.interval

@@ -49,6 +49,19 @@ def test_two_gangs_that_grow_do_not_pass_their_limit_together() -> None:
     assert next_growth(world, HOUR) is None  # one is as large as it can be, the other may change any time
 
 
+def test_a_gang_that_has_never_saved_is_not_made_to_lose_more_than_an_hour_for_a_larger_size() -> None:
+    world = pool(3, limited(9))
+    submitted(world, gang("holds", 2, queue="q"), gang("wide", 1, queue="q", role={"least": 1, "most": 3}))
+    carried_out(world, 0)
+    world.ended("holds", HOUR)
+    carried_out(world, HOUR + 1)
+    assert world.sizes("wide") == (1,)
+    assert next_growth(world, HOUR + 1) == HOUR + 1 + 1800  # it may have saved by then
+    world.saved("wide", HOUR + 100)
+    carried_out(world, HOUR + 101)
+    assert world.sizes("wide") == (3,)
+
+
 GANGS = st.lists(
     st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(0, 4), st.booleans(), st.integers(0, 2)),
     min_size=1, max_size=7,
