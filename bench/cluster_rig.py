@@ -29,6 +29,7 @@ RUN_FOR = "fake.perdure.dev/run-for"
 CAPACITY = {"cpu": "32", "memory": "256Gi", "pods": "110"}
 SUBMITTERS = 4  # threads that submit, on either side of the comparison
 READY_WITHIN = 300.0
+COMPILED = {"NUMBA_DISABLE_JIT": "0"}  # the scheduler's loops, as in production
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def rig(
         held.enter_context(cluster.simulated_nodes(nodes, capacity, {PLACE: place}))
         space, bare = held.enter_context(cluster.namespace()), held.enter_context(cluster.namespace())
         say("starting the control plane and the cluster's worker")
-        stack = held.enter_context(control_plane())
+        stack = held.enter_context(control_plane(**COMPILED))
         folder = stack.home.parent
         kubeconfig = held.enter_context(account(cluster, space, folder))
         file = folder / "cluster.yaml"

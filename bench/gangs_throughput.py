@@ -7,7 +7,7 @@ from typing import Any
 
 from bench.cluster_rounds import Round
 from bench.cluster_witness import witness
-from bench.gangs_bare import bare_round
+from bench.gangs_bare import Ground, bare_round
 from bench.gangs_decisions import decided, durable_at, rounds
 from bench.gangs_pods import wholeness
 from bench.gangs_rig import GPUS, Field
@@ -19,19 +19,20 @@ PODS = 2  # of a gang, each on a node of its own
 def throughput(field: Field, gangs: int, seconds: float) -> dict[str, Any]:
     """Half of the bare Jobs, ours, and the other half, so that a machine that others use changes both."""
     rig, half = field.rig, gangs // 2
+    ground = Ground(rig.state, rig.bare, rig.place)
     with witness(rig.state, rig.bare.name, rig.stack.home.parent) as seen:
         say(f"{half} bare Jobs")
-        bare = [bare_round(rig, "first", half, PODS, seconds)]
+        bare = [bare_round(ground, "first", half, PODS, seconds)]
         say(f"{gangs} gangs through the control plane")
         before = rig.processor()
         own, submitted = own_round(field, gangs)
         spent = _less(rig.processor(), before)
         say(f"{gangs - half} bare Jobs")
-        bare.append(bare_round(rig, "second", gangs - half, PODS, seconds))
+        bare.append(bare_round(ground, "second", gangs - half, PODS, seconds))
         bare_pods = wholeness(seen.sightings(), [name for each in bare for name in each.jobs], PODS)
     say("reading histories")
     made = [each for each in asyncio.run(rounds(rig.stack)) if 0 <= each.begun - own.began <= own.seconds]
-    ours, plain = summary(field, (own,), seconds), summary(field, bare, seconds)
+    ours, plain = summary(field.nodes, (own,), seconds), summary(field.nodes, bare, seconds)
     return {
         "gangs": gangs,
         "ours": {
@@ -57,10 +58,10 @@ def own_round(field: Field, gangs: int) -> tuple[Round, float]:
     return Round(jobs, gangs, began, time.perf_counter() - mark), submitted
 
 
-def summary(field: Field, made: Sequence[Round], seconds: float) -> dict[str, float]:
+def summary(nodes: int, made: Sequence[Round], seconds: float) -> dict[str, float]:
     """`useful_gpu_percent`: GPUs times the seconds that pods are to run, of all GPUs over the whole time."""
     count, wall = sum(each.count for each in made), sum(each.seconds for each in made)
-    useful = count * PODS * GPUS * seconds / (field.nodes * GPUS * wall)
+    useful = count * PODS * GPUS * seconds / (nodes * GPUS * wall)
     return {
         "wall_seconds": round(wall, 1),
         "jobs_per_second": round(count / wall, 2),

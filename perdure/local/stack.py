@@ -74,7 +74,8 @@ def spawner(
 
 def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
     """What a part of the embedded control plane gets. The scheduler's loops run uncompiled there, unless the user says
-    otherwise: for up to a few hundred nodes that is fast enough, and nobody waits half a minute for a compiler."""
+    otherwise: on a few nodes that is fast enough, and nobody waits half a minute for a compiler. With 50 gangs on 100
+    nodes a decision takes half a second of the processor more."""
     return {"NUMBA_DISABLE_JIT": "1", **environment_of(environ)}
 
 

@@ -1,9 +1,11 @@
 """A real control plane beside a real cluster's API, whose nodes are simulated: from adding it to a job's end."""
 
 import json
+import re
 import secrets
 import signal
 import subprocess
+from base64 import b64decode
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,6 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
+from definitions.protocol import ARRAY_INDEX
 from tests.arch.docs_source import blocks
 from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
@@ -119,6 +122,25 @@ def test_a_job_runs_there_to_its_end_and_leaves_nothing(served: Served) -> None:
     eventually(lambda: not served.space.pods(), 30, "no pod is left")
     listed = served.ask("jobs", "list", "--cluster", "north-1")
     assert job in {each["id"] for each in listed["items"]}
+
+
+def test_jobs_of_an_array_are_pods_that_know_their_index_and_who_waits_for_it_comes_after(served: Served) -> None:
+    array = served.submit("sweep", array={"first": 3, "last": 7, "step": 2, "limit": 2})
+    report = served.submit("report", after=[{"job": "sweep"}])
+    told: set[str] = set()
+
+    def all_are_over() -> bool:
+        found = served.space.api.items(f"{served.space.path}/secrets")
+        files = [b64decode(data).decode() for each in found for data in (each.get("data") or {}).values()]
+        told.update(index for text in files for index in re.findall(rf'"{ARRAY_INDEX}": ?"(\d+)"', text))
+        return bool(served.stack.job(report)["phase"] == "Succeeded")
+
+    eventually(all_are_over, 120, "the array and who waits for it are over")
+    assert told == {"3", "5", "7"}
+    children = served.stack.items(array, "children")
+    assert {(child["arrayIndex"], child["phase"]) for child in children} == {(n, "Succeeded") for n in (3, 5, 7)}
+    assert served.stack.job(report)["startedAt"] >= served.stack.job(array)["endedAt"]
+    eventually(lambda: not served.space.pods(), 30, "no pod is left")
 
 
 def test_run_names_a_cluster_with_a_flag_and_waits(served: Served, tmp_path: Path) -> None:

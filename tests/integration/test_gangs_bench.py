@@ -2,10 +2,14 @@
 right for what did not go well."""
 
 from collections import Counter
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 from bench.cluster_witness import Sighting
+from bench.gangs_against import is_admitted
+from bench.gangs_bare import Ground, job
 from bench.gangs_decisions import Round, decided, durable_at
 from bench.gangs_pods import all_run_at, wholeness
 from bench.gangs_preempt import preempt
@@ -13,7 +17,7 @@ from bench.gangs_restart import restart
 from bench.gangs_rig import Field, field
 from bench.gangs_throughput import throughput
 from bench.harness import client
-from tests.support.cluster import TestCluster
+from tests.support.cluster import Namespace, TestCluster
 from tests.support.polling import eventually
 
 NODES, GANGS = 4, 4
@@ -85,3 +89,26 @@ def test_decisions_are_counted_by_the_calls_that_placed_somebody_and_are_durable
 
     assert (found["rounds"], found["placed"], found["placed_per_second"]) == (3, 8, 2.0)
     assert durable_at(Counter({"a": 1, "b": 2, "lost": 9}), made) == {"a": 12, "b": 32}
+
+
+def test_jobs_of_a_controller_wait_until_it_lets_them_run_and_others_do_not() -> None:
+    plain = Ground(Path(), Namespace("n", cast(Any, None)), "here")
+    held = Ground(plain.state, plain.space, plain.place, {"queue": "q"})
+
+    made, waits = job(plain, "a", 2, 5.0), job(held, "a", 2, None)
+
+    assert (made["spec"]["suspend"], waits["spec"]["suspend"]) == (False, True)
+    assert (made["metadata"]["labels"], waits["metadata"]["labels"]) == ({}, {"queue": "q"})
+    labels = [each["spec"]["template"]["metadata"]["labels"] for each in (made, waits)]
+    assert ["fake.perdure.dev/run-for" in each for each in labels] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("owner", "status", "admitted"), [("a", "True", True), ("b", "True", False), ("a", "False", False)]
+)
+def test_a_workload_is_admitted_when_it_is_of_the_job_and_says_so(owner: str, status: str, admitted: bool) -> None:
+    conditions = [{"type": "QuotaReserved", "status": "True"}, {"type": "Admitted", "status": status}]
+    workload = {"metadata": {"ownerReferences": [{"uid": owner}]}, "status": {"conditions": conditions}}
+
+    assert is_admitted(workload, "a") is admitted
+    assert not is_admitted({"metadata": {}}, "a")
