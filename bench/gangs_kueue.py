@@ -25,6 +25,7 @@ CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 QUEUE, LOW, HIGH = "jobs", "low", "high"
 IN_QUEUE = {f"{GROUP}/queue-name": QUEUE}
 PRIORITY = f"{GROUP}/priority-class"
+SERVED_WITH = "certificates"
 WITHIN = 120.0
 SETTLED = 0.3  # processor seconds of all servers in two: what new kinds made them do is over
 
@@ -37,9 +38,8 @@ def kueue(cluster: TestCluster, namespace: str, quota: Mapping[str, str]) -> Ite
     folder = cluster.cluster.layout.folder / "kueue"
     config = folder / "config.yaml"
     command = _seeing_certificates(folder, [str(program), f"--config={config}", "--zap-log-level=error"])
-    config.write_text(yaml.safe_dump(_configuration()))
-    environment = {"KUBECONFIG": str(cluster.kubeconfig), "TMPDIR": str(folder / "tmp")}
-    servers.start("kueue", command, environment=environment)
+    config.write_text(yaml.safe_dump(_configuration(folder)))
+    servers.start("kueue", command, environment={"KUBECONFIG": str(cluster.kubeconfig)})
     try:
         for path, body in _objects(namespace, quota):
             cluster.api.post(path, body)
@@ -80,9 +80,9 @@ def _release() -> Path:
 
 def _seeing_certificates(folder: Path, command: list[str]) -> list[str]:
     """The command in a view of the file system of its own, in which the system's folder holds what it looks for."""
-    layer, temporary = folder / "upper", folder / "tmp"
+    layer = folder / "upper"
     (folder / "work").mkdir(parents=True)
-    for place in (layer / "kueue" / "metrics" / "certs", temporary / "k8s-webhook-server" / "serving-certs"):
+    for place in (layer / "kueue" / "metrics" / "certs", folder / SERVED_WITH):
         place.mkdir(parents=True)
         Authority(place, "authority").issue("tls")
     layers = f"lowerdir=/etc,upperdir={layer},workdir={folder / 'work'}"
@@ -90,7 +90,7 @@ def _seeing_certificates(folder: Path, command: list[str]) -> list[str]:
     return ["unshare", "--mount", "--propagation", "private", "sh", "-c", script, "sh", *command]
 
 
-def _configuration() -> dict[str, Any]:
+def _configuration(folder: Path) -> dict[str, Any]:
     """As it is shipped, but for its throttle, which would be all that is measured, and for what one of it needs not."""
     health, metrics, webhook = free_port(), free_port(), free_port()
     parallel = {"Job.batch": 5, "Pod": 5, f"Workload.{GROUP}": 5}
@@ -101,7 +101,7 @@ def _configuration() -> dict[str, Any]:
         "namespace": "kueue-system",
         "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
         "metrics": {"bindAddress": f"127.0.0.1:{metrics}"},
-        "webhook": {"host": "127.0.0.1", "port": webhook},
+        "webhook": {"host": "127.0.0.1", "port": webhook, "certDir": str(folder / SERVED_WITH)},
         "leaderElection": {"leaderElect": False},
         "internalCertManagement": {"enable": False},
         "controller": {"groupKindConcurrency": {**parallel, **single}},
