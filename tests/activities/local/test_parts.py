@@ -277,6 +277,33 @@ def test_a_server_that_never_answers_holds_nobody_up() -> None:
     assert slowest < 0.5
 
 
+def test_the_child_of_one_that_ends_while_it_is_looked_at_is_killed_too() -> None:
+    code = (
+        "import os, time\nfrom activities.adapters.local.shim import procs\nprocs.become_subreaper('x')\n"
+        "reads, writes = os.pipe()\n"
+        "middle = os.fork()\n"
+        "if middle == 0:\n"
+        "    if os.fork() == 0: time.sleep(60)\n"
+        "    os.read(reads, 1); os._exit(0)\n"
+        "while not procs.children(middle): time.sleep(0.001)\n"
+        "true = procs.children\n"
+        "def children(pid):\n"
+        "    found = true(pid)\n"
+        "    if found == [middle]: os.write(writes, b'x')\n"
+        "    while found == [middle] and procs.start_time(middle) is not None: time.sleep(0.001)\n"
+        "    return found\n"
+        "procs.children = children\n"
+        "def reap():\n"
+        "    try:\n"
+        "        while os.waitpid(-1, os.WNOHANG)[0]: pass\n"
+        "    except ChildProcessError: pass\n"
+        "killed, left = procs.kill_descendants(reap, lambda: None, 10)\n"
+        "print(len(killed), left, procs.descendants(os.getpid()))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout == "1 [] []\n", done.stderr
+
+
 def test_descendants_are_killed_though_they_fork_on() -> None:
     code = (
         "import os, time\nfrom activities.adapters.local.shim import procs\nprocs.become_subreaper('x')\n"

@@ -98,12 +98,15 @@ def kill_descendants(reap: Callable[[], None], also: Callable[[], None], within:
     pause = FIRST_PAUSE
     while True:
         reap()
-        living = living_descendants(os.getpid())
-        if not living or time.monotonic() >= ends:
+        # One that had ended by the time it was looked at may have left us a child that was not ours a moment before,
+        # and one whose first thread has ended may run on: only where nothing is seen, dead or alive, nothing is left.
+        seen = descendants(os.getpid())
+        living = [pid for pid in seen if start_time(pid) is not None]
+        if not seen or time.monotonic() >= ends:
             return killed, living
         killed.update(living)
         also()
-        for pid in living:
+        for pid in seen:
             send(pid, signal.SIGKILL)
         time.sleep(pause)
         pause = min(pause * 2, LONGEST_PAUSE)

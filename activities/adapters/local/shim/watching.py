@@ -8,7 +8,7 @@ import signal
 import time
 
 from .files import NANOSECONDS
-from .procs import living_descendants, send
+from .procs import descendants, living_descendants, send
 from .rank import Rank
 from .shared import COMMAND, ENDED, FAILED_STAGE, GRACE, RESTARTS, STATUS, STOPPED_AT, STOPPED_BY
 from .stopping import CAUSES, Stop
@@ -103,4 +103,4 @@ def _go_on_stopping(rank: Rank) -> bool:
         rank.shared[GRACE] = min(rank.shared[GRACE], int(rank.stops.grace() * NANOSECONDS))
     if time.monotonic_ns() >= rank.shared[STOPPED_AT] + rank.shared[GRACE]:
         return True
-    return rank.shared[ENDED] == 1 and not living_descendants(os.getpid())
+    return rank.shared[ENDED] == 1 and not descendants(os.getpid())
