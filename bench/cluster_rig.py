@@ -92,12 +92,7 @@ class Rig:
 
     def processor(self) -> dict[str, float]:
         """Processor seconds of every process that takes part, the cluster's own servers included."""
-        found = processor(self.stack)
-        others = {server.name: server.pid for server in self.cluster.cluster.servers.all()}
-        for name, pid in {"cluster worker": self.worker.pid, **others}.items():
-            times = psutil.Process(pid).cpu_times()
-            found[name] = times.user + times.system
-        return found
+        return processor(self.stack) | used_by({"cluster worker": self.worker.pid, **servers_of(self.cluster)})
 
 
 class Slots:
@@ -120,6 +115,17 @@ class Slots:
     def over(self, count: int = 1) -> None:
         if count:
             self._free.release(count)
+
+
+def servers_of(cluster: TestCluster) -> dict[str, int]:
+    """Name -> pid of every server of a cluster."""
+    return {server.name: server.pid for server in cluster.cluster.servers.all()}
+
+
+def used_by(pids: Mapping[str, int]) -> dict[str, float]:
+    """Processor seconds that each of these processes has used so far."""
+    times = {name: psutil.Process(pid).cpu_times() for name, pid in pids.items()}
+    return {name: each.user + each.system for name, each in times.items()}
 
 
 @contextmanager

@@ -89,5 +89,4 @@ def _of_class(ground: Ground, name: str) -> Ground:
 
 def is_admitted(workload: dict[str, Any], job: str) -> bool:
     owners = {owner["uid"] for owner in workload["metadata"].get("ownerReferences", ())}
-    found = workload.get("status", {}).get("conditions") or []
-    return job in owners and any(each["type"] == "Admitted" and each["status"] == "True" for each in found)
+    return job in owners and gangs_kueue.holds(workload, "Admitted")

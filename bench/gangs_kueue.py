@@ -9,9 +9,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import yaml
 
+from bench.cluster_rig import servers_of, used_by
 from bench.harness import say
 from deploy.testcluster import go, tools
 from deploy.testcluster.api import Api, until
@@ -63,7 +63,7 @@ def _install_kinds(api: Api) -> None:
     assert names, "the release has no kinds where they were expected"
 
     def served() -> bool:
-        return all(_holds(api.get(f"{CRDS}/{name}"), "Established") for name in names)
+        return all(holds(api.get(f"{CRDS}/{name}"), "Established") for name in names)
 
     until(served, WITHIN, "Kueue's kinds are served", lambda: None)
     api.post("/api/v1/namespaces", {"metadata": {"name": "kueue-system"}})
@@ -132,10 +132,11 @@ def _document(kind: str, name: str, **rest: Any) -> dict[str, Any]:
 
 
 def _is_active(api: Api) -> bool:
-    return _holds(api.get(f"{BASE}/clusterqueues/{QUEUE}"), "Active")
+    return holds(api.get(f"{BASE}/clusterqueues/{QUEUE}"), "Active")
 
 
-def _holds(thing: dict[str, Any], condition: str) -> bool:
+def holds(thing: dict[str, Any], condition: str) -> bool:
+    """Whether an object's status says so."""
     found = thing.get("status", {}).get("conditions") or []
     return any(each["type"] == condition and each["status"] == "True" for each in found)
 
@@ -151,11 +152,7 @@ def _settle(cluster: TestCluster) -> None:
 
 def processor(cluster: TestCluster) -> dict[str, float]:
     """Processor seconds of every server of a cluster."""
-    found = {}
-    for server in cluster.cluster.servers.all():
-        times = psutil.Process(server.pid).cpu_times()
-        found[server.name] = times.user + times.system
-    return found
+    return used_by(servers_of(cluster))
 
 
 def lacks() -> str | None:

@@ -27,6 +27,13 @@ from tests.support.polling import eventually
 from tests.support.ports import free_port
 
 SLEEPER = "import time; time.sleep(600)"
+KILL_ALL = """
+def reap():
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]: pass
+    except ChildProcessError: pass
+killed, left = procs.kill_descendants(reap, lambda: None, 10)
+"""
 
 
 def test_of_many_who_decide_one_is_heard(tmp_path: Path) -> None:
@@ -293,11 +300,7 @@ def test_the_child_of_one_that_ends_while_it_is_looked_at_is_killed_too() -> Non
         "    while found == [middle] and procs.start_time(middle) is not None: time.sleep(0.001)\n"
         "    return found\n"
         "procs.children = children\n"
-        "def reap():\n"
-        "    try:\n"
-        "        while os.waitpid(-1, os.WNOHANG)[0]: pass\n"
-        "    except ChildProcessError: pass\n"
-        "killed, left = procs.kill_descendants(reap, lambda: None, 10)\n"
+        f"{KILL_ALL}"
         "print(len(killed), left, procs.descendants(os.getpid()))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
@@ -313,11 +316,7 @@ def test_descendants_are_killed_though_they_fork_on() -> None:
         "        os.setsid(); time.sleep(0.001)\n"
         "if os.fork() == 0: chain()\n"
         "time.sleep(0.3)\n"
-        "def reap():\n"
-        "    try:\n"
-        "        while os.waitpid(-1, os.WNOHANG)[0]: pass\n"
-        "    except ChildProcessError: pass\n"
-        "killed, left = procs.kill_descendants(reap, lambda: None, 10)\n"
+        f"{KILL_ALL}"
         "time.sleep(0.1)\n"
         "print(len(killed) > 0, left, procs.descendants(os.getpid()))\n"
     )
