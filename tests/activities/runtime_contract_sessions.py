@@ -90,7 +90,9 @@ class SessionContract:
     def test_a_terminal_has_the_size_that_it_was_given_and_takes_another(
         self, world: World, running: AttemptLaunch
     ) -> None:
-        wants = Exec(argv=("sh", "-c", "stty size; read line; stty size"), terminal=Terminal(columns=100, rows=30))
+        # A cluster passes sizes and input on separately, so the program waits for its new size.
+        waits = 'stty size; read line; until [ "$(stty size)" = "20 60" ]; do sleep 0.1; done; stty size'
+        wants = Exec(argv=("sh", "-c", waits), terminal=Terminal(columns=100, rows=30))
         with closing(world.runtime.exec(running.ref, 0, wants)) as stream:
             seen = b""
             while b"30 100" not in seen:

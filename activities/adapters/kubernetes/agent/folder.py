@@ -56,10 +56,13 @@ class Folder:
         """Do what was asked of the first pod. Safe to repeat."""
         if orders.get("stop") is not None:
             asking.stop(self._path, orders["stop"])
-        request, deadline = orders.get("control"), orders.get("deadline")
-        until = None if deadline is None else float(deadline["deadline"])
+        # A deadline stands by itself: the request that it came with may be seen before it is there, and only once.
+        deadline, path = orders.get("deadline"), f"{self._path}/{stopping.DEADLINE_FILE}"
+        if deadline is not None and files.read_json(path) != deadline:
+            files.write_json(path, deadline, durable=True)
+        request = orders.get("control")
         if request is not None:
-            asking.control(self._path, None if self._pod.shared else self._pod.places.run, request, until)
+            asking.control(self._path, None if self._pod.shared else self._pod.places.run, request, None)
 
     def decide_gate(self, verdict: str, why: str) -> None:
         gate.decide(self._path, verdict, "the gang", why)

@@ -4,6 +4,7 @@ import json
 import socket
 import time
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -202,6 +203,15 @@ def test_a_deadline_and_a_request_reach_the_jobs_of_all_pods(gang: MakeGang, *, 
     control = made.pods[1].run_file("control.json")
     eventually(control.exists, LONG)
     assert (json.loads(control.read_text())["id"], made.wait()) == ("longer", [143, 143])
+    assert [ended_by(pod) for pod in made.pods] == [{"timeout"}, {"timeout"}]
+
+
+def test_a_deadline_reaches_pods_that_have_seen_its_request_before_it(gang: MakeGang) -> None:
+    made = gang(launch_of(WAITS, nodes=2), shared=False).start().until_running()
+    Path(made.pods[0].places.attempt, "control.json").write_text(json.dumps({"id": "longer"}))
+    eventually(made.pods[1].run_file("control.json").exists, LONG)
+    made.pods[0].ask(do="control", id="longer", checkpoint=True, deadline=time.time())
+    assert made.wait() == [143, 143]
     assert [ended_by(pod) for pod in made.pods] == [{"timeout"}, {"timeout"}]
 
 
