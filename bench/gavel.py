@@ -7,7 +7,7 @@ one. `priorities`: the same with a priority for each job, drawn from the seed, s
 
 import argparse
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -28,6 +28,7 @@ from simulator.wire import PolicyOutcome
 GOAL = "mean and p99 completion and finish-time ratio better than FIFO, strict priority and EASY"
 PER_NODE = 8
 DEPTH = 500  # waiting jobs that the other simulator looks at
+TELL_EVERY = 20.0  # seconds
 ARRIVING = 56 * 86_400  # the trace's load falls off then
 # GPUs, jobs of 16 and 32 GPUs too, policy -> mean wait of all and of the largest jobs in hours.
 PRINTED: dict[tuple[int, bool, str], tuple[float, float]] = {
@@ -117,12 +118,24 @@ def _compared(trace: Trace, gpus: int, policies: Sequence[str]) -> list[dict[str
     found = []
     for policy in policies:
         began = time.perf_counter()
-        ran = Loop(nodes, trace, planner(policy, where)).run()
+        ran = Loop(nodes, trace, planner(policy, where), progress=_progress(f"{gpus} GPUs, {policy}")).run()
         seconds = time.perf_counter() - began
         row = _row(gpus, outcome(policy, trace, ran, apart), ran, seconds)
         say(f"{gpus} GPUs, {policy}: completion {row['completion_h']['mean']:.1f} h, ratio {row['ratio']['mean']:.2f}")
         found.append(row)
     return found
+
+
+def _progress(what: str) -> Callable[[int, int], None]:
+    told = time.monotonic()
+
+    def tell(done: int, total: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > TELL_EVERY:
+            told = time.monotonic()
+            say(f"{what}: {done} of {total} jobs are over")
+
+    return tell
 
 
 def _row(gpus: int, found: PolicyOutcome, ran: Ran, seconds: float) -> dict[str, Any]:

@@ -158,16 +158,16 @@ class _Rights:
         queue = victim.request.queue
         if queue == self._request.queue:
             return Claims.SHARE
-        takes = self._all.world.takes
-        given = takes(victim.request, victim.pods)
+        world = self._all.world
+        given = world.takes_all(victim)
         if gone:
-            together = Counter(given)
+            together = Counter(dict(given))
             for gang, pods in gone:
                 if gang.request.queue == queue:
-                    together.update(takes(gang.request, pods))
-            given = together
-        key = (queue, tuple(sorted(given.items())))
+                    together.update(world.takes(gang.request, pods))
+            given = tuple(sorted(together.items()))
+        key = (queue, given)
         if key not in self._known:
             shares = self._all.shares()
-            self._known[key] = may_reclaim(shares, self._request.queue, queue, self._asks, given)
+            self._known[key] = may_reclaim(shares, self._request.queue, queue, self._asks, dict(given))
         return self._known[key]

@@ -87,7 +87,7 @@ def eligible(request: Request, running: Sequence[Running], may: May, now: int, r
         times[one.victim].append(one.at)
     return [
         _spared(request, victim, rules, displacers)
-        or _too_soon(victim, times[victim.request.id], now, rules)
+        or _too_soon(victim, times.get(victim.request.id, ()), now, rules)
         or (None if may(victim, ()) else Spared.SHARE)
         for victim in running
     ]
@@ -171,6 +171,8 @@ def _too_soon(victim: Running, times: Sequence[int], now: int, rules: Rules) -> 
     min_run = rules.queues[victim.request.queue].min_run
     if now < victim.since + min_run:
         return Spared.MIN_RUN
+    if not times:
+        return None
     counted = [at for at in times if now - at <= rules.damping.window]
     last = max(counted, default=victim.since)
     safe = safe_until(victim.since, min_run, len(counted), last, now, rules.damping)

@@ -9,7 +9,7 @@ from policies.scheduling.kernels_time import NEVER, WHOLE, Ints, inner
 
 BEGIN, END, OWNED, WORD, OUTER, CLOSER, PLAIN = range(7)  # of a kind
 PODS, GPUS, SHARE, MASK, SPREAD, REQUIRED, PREFERRED, SLICE, SLICED, ASKS = range(10)  # of a role
-CAP, ROOM, LIST, SOON = range(4)  # of `node`
+CAP, ROOM, LIST, SOON, SINCE, UNTIL, STALE = range(7)  # of `node`
 LESS, NONE, MORE = cast(int, np.int64(-1)), cast(int, np.int64(0)), cast(int, np.int64(1))
 
 
@@ -32,7 +32,10 @@ class Kinds(NamedTuple):
 class Work(NamedTuple):
     """Scratch, and the earliest starts found for gangs of each kind since something was last given back."""
 
-    node: Ints  # [N, 4] pods of a role that fit, whole GPUs free meanwhile, a list of nodes, their next changes
+    # [N, 7] pods of a role that fit, whole GPUs free meanwhile, a list of nodes, their next changes; since when and until
+    # when (0: nowhere) the grid is behind, and a list of the nodes where it is
+    node: Ints
+    behind: Ints  # [1] how many those are
     low: Ints  # amounts, then devices
     twin: Ints  # [kinds, 1 + searches, 2] length and start; [kind, 0, 0]: how many
 

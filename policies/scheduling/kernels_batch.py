@@ -33,7 +33,7 @@ from policies.scheduling.kernels_gangs import (
     vacant,
 )
 from policies.scheduling.kernels_limits import FLOOR, Limits, lets, makes_room, wanted
-from policies.scheduling.kernels_room import capacity, inside, place, undo
+from policies.scheduling.kernels_room import capacity, freshen, inside, place, undo
 from policies.scheduling.kernels_seek import seek
 from policies.scheduling.kernels_time import (
     ENDLESS,
@@ -55,6 +55,13 @@ from policies.scheduling.kernels_twins import bound_of, note
 def plan(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Work, begin: int) -> int:
     """Treat gangs from the `begin`th on, each under those before it. Returns the first that was not looked at, because
     a node or a holder of limits has no room for more segments."""
+    done = _treat(table, kinds, limits, batch, work, begin)
+    freshen(table, work)
+    return done
+
+
+@inner
+def _treat(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Work, begin: int) -> int:
     for gang in range(begin, batch.gang.shape[0]):
         if table.head[FULLEST] + ROWS_PER_GANG > table.segment.shape[1]:
             return gang
@@ -66,7 +73,7 @@ def plan(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Work, b
         elif mode == EARLIER:
             _earlier(table, kinds, limits, batch, work, gang)
         elif mode == LEAVE:
-            leave(table, kinds, limits, batch, gang)
+            leave(table, kinds, limits, batch, work, gang)
         elif mode >= FORCE or (mode != PASS and vacant(table, kinds, limits, batch, work, gang)):
             batch.gang[gang, FIRM] = 1
             if mode != LOOK:
@@ -109,7 +116,7 @@ def _earlier(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Wor
     first, last = batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]
     for pod in range(first, last):
         batch.spare[2, pod - first], batch.spare[3, pod - first] = batch.node[pod], batch.bits[pod]
-    leave(table, kinds, limits, batch, gang)
+    leave(table, kinds, limits, batch, work, gang)
     if not _search(table, kinds, limits, batch, work, gang, bound, before - 1):
         batch.gang[gang, START] = before
         for pod in range(first, last):
@@ -136,6 +143,7 @@ def _search(
             wanted(limits, kind)
             let = lets(limits, kinds, kind, row, PLANNED, length, start, last)
         if let < NEVER:
+            freshen(table, work)
             start, domain = seek(table, kinds, work, kind, length, let, last, batch.spare[0], batch.spare[1])
         if let == NEVER or start == NEVER:
             break
@@ -149,7 +157,7 @@ def _search(
             if let == start:
                 seal(table, kinds, limits, batch, gang)
                 return True
-            undo(table, kinds, kind, ENDLESS, start, batch.gang[gang, STOP], nodes, bits)
+            undo(table, kinds, work, kind, ENDLESS, start, batch.gang[gang, STOP], nodes, bits)
             start = let
     batch.gang[gang, START] = NEVER
     return False

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 from policies.scheduling.kernels_asks import LESS, MASK, MORE, OWNED, WORD, Kinds, Work, over
 from policies.scheduling.kernels_limits import CERTAIN, FLOOR, Limits, count, hold, lets, release, tally
-from policies.scheduling.kernels_room import change, give, has, take
+from policies.scheduling.kernels_room import change, give, has, put, take
 from policies.scheduling.kernels_time import (
     ANY,
     ENDLESS,
@@ -79,7 +79,10 @@ def again(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Work, 
     firm = True
     for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
         role, node, bits = batch.role[pod], batch.node[pod], batch.bits[pod]
-        firm &= take(table, kinds, work, role, node, bits, start, end, kinds.kind[kind, OWNED])
+        if forced:
+            put(table, kinds, work, role, node, bits, start, end)
+        else:
+            firm &= take(table, kinds, work, role, node, bits, start, end, kinds.kind[kind, OWNED])
     batch.gang[gang, STOP], batch.gang[gang, FIRM] = end, firm or forced
     seal(table, kinds, limits, batch, gang)
 
@@ -114,11 +117,11 @@ def seal(table: Table, kinds: Kinds, limits: Limits, batch: Batch, gang: int) ->
 
 
 @inner
-def leave(table: Table, kinds: Kinds, limits: Limits, batch: Batch, gang: int) -> None:
+def leave(table: Table, kinds: Kinds, limits: Limits, batch: Batch, work: Work, gang: int) -> None:
     start, end, held = batch.gang[gang, START], batch.gang[gang, STOP], batch.gang[gang, HELD]
     _words(table, kinds, batch, gang, MORE)
     for pod in range(batch.gang[gang, PODS_FROM], batch.gang[gang, PODS_TO]):
-        give(table, kinds, batch.role[pod], batch.node[pod], batch.bits[pod], start, end, held)
+        give(table, kinds, work, batch.role[pod], batch.node[pod], batch.bits[pod], start, end, held)
     if batch.gang[gang, HOLDER] >= 0:
         count_up(limits, batch, gang)
         release(limits, batch.gang[gang, HOLDER], start, end, held)

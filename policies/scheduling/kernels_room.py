@@ -18,8 +18,11 @@ from policies.scheduling.kernels_asks import (
     ROOM,
     SHARE,
     SLICE,
+    SINCE,
     SLICED,
     SPREAD,
+    STALE,
+    UNTIL,
     WORD,
     Kinds,
     Work,
@@ -89,7 +92,7 @@ def place(
     for role in range(kinds.kind[kind, BEGIN], kinds.kind[kind, END]):
         picked = _choose(table, kinds, work, kind, role, domain, start, end, nodes[at:])
         if not picked:
-            undo(table, kinds, kind, at, start, end, nodes, bits)
+            undo(table, kinds, work, kind, at, start, end, nodes, bits)
             return 0
         for pod in range(at, at + kinds.role[role, PODS]):
             lowest(table, PLANNED, nodes[pod], start, end, kinds.kind[kind, OWNED], ANY, work.low)
@@ -107,21 +110,53 @@ def take(
     """Hold one pod's place in both layers. Whether layer 1 had room for it."""
     lowest(table, SURE, node, start, end, owner, ANY, work.low)
     sure = has(table, kinds, work, role, bits)
-    change(table, kinds, PLANNED, role, node, bits, start, end, LESS)
-    change(table, kinds, SURE, role, node, bits, start, end, LESS)
-    refresh(table, node, start, end)
+    put(table, kinds, work, role, node, bits, start, end)
     return sure
 
 
 @inner
-def give(table: Table, kinds: Kinds, role: int, node: int, bits: int, start: int, end: int, sure: int) -> None:
+def put(table: Table, kinds: Kinds, work: Work, role: int, node: int, bits: int, start: int, end: int) -> None:
+    """Hold one pod's place in both layers, whatever they say."""
+    change(table, kinds, PLANNED, role, node, bits, start, end, LESS)
+    change(table, kinds, SURE, role, node, bits, start, end, LESS)
+    _behind(work, node, start, end)
+
+
+@inner
+def give(
+    table: Table, kinds: Kinds, work: Work, role: int, node: int, bits: int, start: int, end: int, sure: int
+) -> None:
     """Give one pod's place back: until `end` in layer 0, until `sure` in layer 1."""
     change(table, kinds, PLANNED, role, node, bits, start, end, MORE)
     change(table, kinds, SURE, role, node, bits, start, sure, MORE)
     join(table, node, start)
     join(table, node, end)
     join(table, node, sure)
-    refresh(table, node, start, end)
+    _behind(work, node, start, end)
+
+
+@inner
+def freshen(table: Table, work: Work) -> None:
+    """Bring the grid up to date, before a search looks at it: once per node, however many pods came and went there."""
+    for row in range(work.behind[0]):
+        node = work.node[row, STALE]
+        refresh(table, node, work.node[node, SINCE], work.node[node, UNTIL])
+        work.node[node, UNTIL] = 0
+    work.behind[0] = 0
+
+
+@inner
+def _behind(work: Work, node: int, start: int, end: int) -> None:
+    """Note that the grid does not know yet what changed on a node from `start` until `end`."""
+    if end <= start:
+        return
+    if work.node[node, UNTIL] == 0:
+        work.node[work.behind[0], STALE] = node
+        work.behind[0] += 1
+        work.node[node, SINCE], work.node[node, UNTIL] = start, end
+        return
+    work.node[node, SINCE] = min(work.node[node, SINCE], start)
+    work.node[node, UNTIL] = max(work.node[node, UNTIL], end)
 
 
 @inner
@@ -156,11 +191,13 @@ def has(table: Table, kinds: Kinds, work: Work, role: int, bits: int) -> bool:
 
 
 @inner
-def undo(table: Table, kinds: Kinds, kind: int, pods: int, start: int, end: int, nodes: Ints, bits: Ints) -> None:
+def undo(
+    table: Table, kinds: Kinds, work: Work, kind: int, pods: int, start: int, end: int, nodes: Ints, bits: Ints
+) -> None:
     at = 0
     for role in range(kinds.kind[kind, BEGIN], kinds.kind[kind, END]):
         for pod in range(at, min(at + kinds.role[role, PODS], pods)):
-            give(table, kinds, role, nodes[pod], bits[pod], start, end, end)
+            give(table, kinds, work, role, nodes[pod], bits[pod], start, end, end)
         at += kinds.role[role, PODS]
 
 

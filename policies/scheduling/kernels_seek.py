@@ -179,7 +179,7 @@ def _in_slot(
             if plain:
                 return now
             if place(table, kinds, work, kind, domain, now, end, pods, bits):
-                undo(table, kinds, kind, ENDLESS, now, end, pods, bits)
+                undo(table, kinds, work, kind, ENDLESS, now, end, pods, bits)
                 return now
         now = following
         if not plain and now <= edge:

@@ -91,6 +91,7 @@ def _resume(
         if name in asked:
             rows[name], before[name], reasons[name] = row, promise, why
     profile.unseated.clear()
+    late = _late(profile)
     for promise in kept:
         name = promise.request
         if name in asked and name not in before:
@@ -98,7 +99,7 @@ def _resume(
             if all(pod.node in profile.nodes.index for pod in promise.pods):
                 rows[name] = profile.planned(asked[name], promise, length(asked[name]))
                 rows[name].start = max(promise.start, profile.now)
-                reasons[name] = _why(profile, rows[name], promise)
+                reasons[name] = _why(profile, rows[name], promise, late)
     _again(profile, asked, rows)
     _give_way(profile, waiting, rows, reasons)
     return before, reasons
@@ -117,14 +118,24 @@ def _give_way(profile: Profile, waiting: Sequence[Request], rows: Mapping[str, R
             reasons[name] = f"{slipped[line]}, which is before it in its strict queue, starts later"
 
 
-def _why(profile: Profile, row: Row, promise: Promise) -> str:
+def _late(profile: Profile) -> dict[int, tuple[int, str]]:
+    """By node, the first gang there that runs past its end, and its place among all that run."""
+    found: dict[int, tuple[int, str]] = {}
+    for place, (name, row) in enumerate(profile.running.items()):
+        if row.late:
+            for node in row.nodes:
+                found.setdefault(int(node), (place, name))
+    return found
+
+
+def _why(profile: Profile, row: Row, promise: Promise, late: Mapping[int, tuple[int, str]]) -> str:
     """What is most likely in the way of a promise that was made on another profile."""
     closed = [pod.node for pod in promise.pods if not profile.nodes.open[profile.nodes.index[pod.node]]]
     if closed:
         return f"{closed[0]} takes no pods"
-    late = [name for name, other in profile.running.items() if other.late and set(other.nodes) & set(row.nodes)]
-    if late:
-        return f"{late[0]} runs past its end"
+    first = min((late[node] for node in map(int, row.nodes) if node in late), default=None)
+    if first is not None:
+        return f"{first[1]} runs past its end"
     return "it did not start when it was due" if promise.start < profile.now else "its place was taken"
 
 

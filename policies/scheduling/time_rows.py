@@ -12,7 +12,7 @@ from policies.scheduling.model import Pod, Promise, Request
 from policies.scheduling.nodes import Nodes
 
 NOWHERE = np.zeros(0, np.int64)
-REMEMBERED = 20_000  # places of gangs, as numbers
+REMEMBERED = 100_000  # places of gangs, as numbers
 
 
 @dataclass(slots=True)

@@ -54,9 +54,9 @@ def more_amounts(table: Table, columns: int) -> Table:
 
 def work_for(table: Table, kinds: int) -> Work:
     """Scratch for a search among so many kinds; it remembers none yet."""
-    node = np.zeros((table.size.size, 4), np.int64)
+    node = np.zeros((table.size.size, 7), np.int64)
     low = np.zeros(int(table.head[AMOUNTS] + table.head[DEVICES]), np.int64)
-    return Work(node, low, np.zeros((kinds, 1 + TWINS, 2), np.int64))
+    return Work(node, np.zeros(1, np.int64), low, np.zeros((kinds, 1 + TWINS, 2), np.int64))
 
 
 def _domains(nodes: Nodes) -> tuple[Ints, list[int], Ints, Ints]:

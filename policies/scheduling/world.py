@@ -206,10 +206,18 @@ class World:
         running = self.running.get(request.id)
         if running is None or running.pods is not pods:
             return taken(request, pods, self._models)
-        known = self._takes.get(request.id)
-        if known is None or known[0] is not pods:
-            known = self._takes[request.id] = pods, taken(request, pods, self._models)
-        return known[1]
+        return self._counted(running)[1]
+
+    def takes_all(self, gang: Running) -> tuple[tuple[str, int], ...]:
+        """What all places of a gang that runs count against quotas, in order: the same for gangs that take the same."""
+        return self._counted(gang)[2]
+
+    def _counted(self, gang: Running) -> tuple[Sequence[Pod], dict[str, int], tuple[tuple[str, int], ...]]:
+        known = self._takes.get(gang.request.id)
+        if known is None or known[0] is not gang.pods:
+            found = taken(gang.request, gang.pods, self._models)
+            known = self._takes[gang.request.id] = gang.pods, found, tuple(sorted(found.items()))
+        return known
 
     def awaited(self, freeing: Freeing) -> bool:
         """Whether any of the victims is still there."""
@@ -250,7 +258,7 @@ class World:
         self.nodes = Nodes(tuple(self.described.values()), self.levels)
         scoring = self.settings.scoring or standard(self.nodes, self.settings.lam)
         self.placer = Placer(self.nodes, scoring)
-        self._takes: dict[str, tuple[Sequence[Pod], dict[str, int]]] = {}
+        self._takes: dict[str, tuple[Sequence[Pod], dict[str, int], tuple[tuple[str, int], ...]]] = {}
         self._models: Mapping[str, str] = {name: node.model for name, node in self.described.items()}
         for gang in self.running.values():
             self.nodes.take_all(gang.request, gang.pods)
