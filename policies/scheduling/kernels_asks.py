@@ -32,8 +32,8 @@ class Kinds(NamedTuple):
 class Work(NamedTuple):
     """Scratch, and the earliest starts found for gangs of each kind since something was last given back."""
 
-    # [N, 7] pods of a role that fit, whole GPUs free meanwhile, a list of nodes, their next changes; since when and until
-    # when (0: nowhere) the grid is behind, and a list of the nodes where it is
+    # [N, 7] pods of a role that fit, whole GPUs free meanwhile, a list of nodes, their next changes; since when and
+    # until when (0: nowhere) the grid is behind, and a list of the nodes where it is
     node: Ints
     behind: Ints  # [1] how many those are
     low: Ints  # amounts, then devices
