@@ -7,6 +7,8 @@ with the next decision. One that dies before has done nothing.
 from __future__ import annotations
 
 import gc
+import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timedelta
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from activities.scheduling_round import Pool
 
 AT_ONCE = 500  # messages
+PLAIN_LOOPS = "NUMBA_DISABLE_JIT"  # of the environment
 AGAIN = 5.0  # seconds until what could not be delivered is tried again
 
 
@@ -50,12 +53,15 @@ class SchedulerActivities:
         jobs: JobSignals,
         now: Callable[[], datetime] = utc_now,
         resize_every: timedelta | None = None,
+        compile_from: int = 0,
     ) -> None:
-        """`resize_every`: how often the scheduler may change an elastic job's size; None: its own measure."""
+        """`resize_every`: how often the scheduler may change an elastic job's size; None: its own measure.
+        `compile_from`: nodes from which on the loops are compiled."""
         self._pools = pools
         self._jobs = jobs
         self._now = now
         self._resize_every = resize_every
+        self._compile_from = compile_from
         self._kept: dict[str, Pool] = {}
 
     @activity.defn
@@ -97,12 +103,13 @@ class SchedulerActivities:
         )
 
     def _built(self, turn: Turn, news: News, now: datetime) -> Pool:
-        from activities.scheduling_round import Pool  # arrays and kernels are loaded when they are needed first
-
         with effect("schedule-read"), _lasting():
             if news.watched is None:
                 news = self._pools.news(turn.pool, None, watched=True)
             whole = self._pools.whole(turn.pool)  # after the changes: what comes in between is seen twice
+        choose_loops(len(whole.nodes), self._compile_from)
+        from activities.scheduling_round import Pool  # arrays and kernels are loaded when they are needed first
+
         try:
             with _lasting():
                 return Pool(turn, whole, news, now, self._resize_every)
@@ -124,6 +131,13 @@ class SchedulerActivities:
                 return False
             if len(messages) < AT_ONCE:
                 return True
+
+
+def choose_loops(nodes: int, compile_from: int) -> None:
+    """Have the scheduler's loops run uncompiled in this process for fewer nodes than that: a few are decided for sooner
+    than a compiler is done. Of no effect once they are loaded, or where the environment has the choice made."""
+    if nodes < compile_from and "numba" not in sys.modules:
+        os.environ.setdefault(PLAIN_LOOPS, "1")
 
 
 @contextmanager

@@ -65,9 +65,8 @@ class Parts:
             self.journal, runs, OperatorEnder(operator), ends, arrays, requests, SqlReservations(self.engine)
         )
         pools = SqlPools(self.engine, machine if self.settings.local_jobs else None)
-        scheduler = registry.scheduler(
-            pools, TemporalJobs(client, asyncio.get_running_loop()), self.settings.resize_every
-        )
+        jobs, chosen = TemporalJobs(client, asyncio.get_running_loop()), self.settings
+        scheduler = registry.scheduler(pools, jobs, chosen.resize_every, chosen.compile_from)
         if not self.settings.local_jobs:
             return (control, scheduler)
         here = registry.local_cluster(self.runtime, self.journal)

@@ -57,7 +57,7 @@ class PoolWaker:
         waiting = await asyncio.to_thread(self._waiting)
         due = [pool for pool in sorted(waiting) if self._is_due(pool, waiting[pool])]
         for pool in due:
-            await self._wake(pool)
+            await self._wake(pool, first=pool not in self._woken)
             self._woken[pool] = (waiting[pool], self._clock())
         return len(due)
 
@@ -65,7 +65,7 @@ class PoolWaker:
         known, at = self._woken.get(pool, (-1, float("-inf")))
         return self._clock() - at >= (SPACING if newest > known else AGAIN)
 
-    async def _wake(self, pool: str) -> None:
+    async def _wake(self, pool: str, *, first: bool) -> None:
         with effect("wake-pool"):
             await self._client.start_workflow(
                 SchedulerWorkflow.run,
@@ -74,7 +74,7 @@ class PoolWaker:
                 task_queue=self._queue,
                 id_conflict_policy=WorkflowIDConflictPolicy.USE_EXISTING,
                 id_reuse_policy=WorkflowIDReusePolicy.ALLOW_DUPLICATE,
-                start_signal="changed",
+                start_signal="restarted" if first else "changed",  # the first that this process sends
                 static_summary=f"scheduler of pool {pool}",
             )
 

@@ -88,9 +88,9 @@ def control(
     )
 
 
-def scheduler(pools: Pools, jobs: JobSignals, resize_every: timedelta | None = None) -> Queue:
+def scheduler(pools: Pools, jobs: JobSignals, resize_every: timedelta | None = None, compile_from: int = 0) -> Queue:
     """The queue of decisions for pools: one at a time, in a thread that keeps what it knows of them."""
-    decisions = SchedulerActivities(pools, jobs, resize_every=resize_every)
+    decisions = SchedulerActivities(pools, jobs, resize_every=resize_every, compile_from=compile_from)
     return Queue(SCHEDULER, activities=(decisions.decide,), slots=1)
 
 

@@ -151,6 +151,12 @@ class Settings(BaseSettings):
         timedelta(minutes=30),
         description="How often the scheduler may make an elastic job larger, at most. Each time it saves and restarts.",
     )
+    compile_from: int = Field(
+        0,
+        ge=0,
+        description="Nodes from which on the scheduler's loops are compiled, which takes half a minute once. Looked at "
+        "when it first decides after a start. `perdure up` has 50 here.",
+    )
     sweep: Duration = Field(
         timedelta(minutes=1), description="How often jobs, artifacts and snapshots past their time are looked for."
     )

@@ -35,6 +35,7 @@ class SchedulerWorkflow:
     def __init__(self, start: SchedulerInput) -> None:
         self._start = start
         self._news = False
+        self._lost = False
         self._last = Decided()
 
     @workflow.run
@@ -51,18 +52,25 @@ class SchedulerWorkflow:
         """Something happened that the pool has not been decided for. May repeat."""
         self._news = True
 
+    @workflow.signal
+    def restarted(self) -> None:
+        """News from a process that has only just begun. A decision that is under way may have ended with the process
+        before it, which nobody else would know until its heartbeat has been missed."""
+        self._news = self._lost = True
+
     @workflow.query
     def last(self) -> Decided:
         """What came of the last decision."""
         return self._last
 
     async def _decide(self) -> float | None:
-        """Seconds until the next decision is due. One that goes on failing while news come in is left to the next run,
-        whose history is short again."""
+        """Seconds until the next decision is due. One that may be lost is made anew at once. One that goes on failing
+        while news come in is left to the next run, whose history is short again."""
         settings = options.decide(self._start.queue)
         settings["summary"] = f"decide for pool {self._start.pool}"
+        self._lost = False
         deciding = workflow.start_activity_method(SchedulerActivities.decide, self._start.pool, **settings)
-        await workflow.wait_condition(lambda: deciding.done() or self._is_long())
+        await workflow.wait_condition(lambda: deciding.done() or self._is_long() or self._lost)
         if not deciding.done():
             deciding.cancel()
             return None

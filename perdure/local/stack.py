@@ -16,6 +16,7 @@ BOOT = Path(_boot.__file__)
 LEFT_OUT = ("TEMPORAL_", "PYTHON", "PERDURE_API_KEY")
 
 
+COMPILE_FROM = "PERDURE_COMPILE_FROM"
 ENGINE_VARIABLE = "PERDURE_TEMPORAL_ADDRESS"  # set: others look after the engine
 DATABASE_VARIABLE = "PERDURE_DATABASE_URL"
 MODULES = {
@@ -73,10 +74,10 @@ def spawner(
 
 
 def child_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """What a part of the embedded control plane gets. The scheduler's loops run uncompiled there, unless the user says
-    otherwise: on a few nodes that is fast enough, and nobody waits half a minute for a compiler. With 50 gangs on 100
-    nodes a decision takes half a second of the processor more."""
-    return {"NUMBA_DISABLE_JIT": "1", **environment_of(environ)}
+    """What a part of the embedded control plane gets. The scheduler's loops run uncompiled there for a few nodes,
+    unless the user says otherwise: that is fast enough, and nobody waits half a minute for a compiler. With 50 gangs on
+    100 nodes a decision takes half a second of the processor more."""
+    return {COMPILE_FROM: "50", **environment_of(environ)}
 
 
 def environment_of(environ: Mapping[str, str]) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """Record histories of SchedulerWorkflow: `python -m tests.replay.record_pools NAME…`, for new names only."""
 
+import asyncio
 import uuid
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,11 +23,12 @@ FOLDER = Path(__file__).parent / "pool_histories"
 @dataclass
 class Scene:
     """What decisions come to, the last one again and again; `fails`: how many of the first fail for good. `news`: after
-    how many of the last ones the pool is told of changes."""
+    how many of the last ones the pool is told of changes. `lost`: the first never ends, and somebody begins anew."""
 
     decided: tuple[Decided, ...]
     news: int = 0
     fails: int = 0
+    lost: bool = False
     made: int = 0
 
     @activity.defn(name="decide")
@@ -34,6 +36,8 @@ class Scene:
         self.made += 1
         if self.made <= self.fails:
             raise ApplicationError("the database is gone", non_retryable=True)
+        if self.lost and self.made == 1:
+            await asyncio.Event().wait()
         return self.decided[min(self.made, len(self.decided)) - 1]
 
 
@@ -44,10 +48,11 @@ def scenes() -> dict[str, Scene]:
         "wakes": Scene((soon, soon, idle), news=1),
         "continued": Scene((soon.model_copy(update={"wake_after": 0.01}),)),
         "fails": Scene((idle,), news=1, fails=1),
+        "restarted": Scene((idle,), news=1, lost=True),
     }
 
 
-MADE = {"news": 3, "wakes": 4, "continued": 12, "fails": 2}  # decisions after which a scene is over
+MADE = {"news": 3, "wakes": 4, "continued": 12, "fails": 2, "restarted": 2}  # decisions after which a scene is over
 
 
 async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
@@ -66,7 +71,8 @@ async def play(name: str, client: Client) -> WorkflowHandle[Any, Any]:
         )
         for made in range(MADE[name] - scene.news, MADE[name]):
             await decisions(scene, made)
-            await client.get_workflow_handle(handle.id).signal(SchedulerWorkflow.changed)
+            word = SchedulerWorkflow.restarted if scene.lost else SchedulerWorkflow.changed
+            await client.get_workflow_handle(handle.id).signal(word)
         await decisions(scene, MADE[name])
         await client.get_workflow_handle(handle.id).terminate("the scene is over")
     return handle

@@ -55,9 +55,13 @@ def a_pool() -> str:
     return f"p-{uuid.uuid4().hex[:8]}"
 
 
-async def signals(client: Client, pool: str) -> int:
+async def signals(client: Client, pool: str) -> list[str]:
     history = await client.get_workflow_handle(pool_workflow_id(pool)).fetch_history()
-    return sum(event.HasField("workflow_execution_signaled_event_attributes") for event in history.events)
+    return [
+        event.workflow_execution_signaled_event_attributes.signal_name
+        for event in history.events
+        if event.HasField("workflow_execution_signaled_event_attributes")
+    ]
 
 
 async def test_a_pool_with_news_is_woken_once_for_all_of_them(engine: Engine, temporal_client: Client) -> None:
@@ -68,7 +72,7 @@ async def test_a_pool_with_news_is_woken_once_for_all_of_them(engine: Engine, te
     note(engine, pool)
     assert await loop.sweep() == 1
     assert await loop.sweep() == 0
-    assert await signals(temporal_client, pool) == 1
+    assert await signals(temporal_client, pool) == ["restarted"]
     await temporal_client.get_workflow_handle(pool_workflow_id(pool)).terminate()
 
 
@@ -85,7 +89,7 @@ async def test_further_news_wake_it_again_after_a_moment_and_old_ones_after_a_wh
             note(engine, pool)
         woken.append(await loop.sweep())
     assert woken == [1, 0, 1, 0, 1]
-    assert await signals(temporal_client, pool) == 3
+    assert await signals(temporal_client, pool) == ["restarted", "changed", "changed"]
     await temporal_client.get_workflow_handle(pool_workflow_id(pool)).terminate()
 
 
@@ -96,7 +100,7 @@ async def test_a_pool_with_messages_that_were_left_behind_is_woken(engine: Engin
         outbox.add(active, "placed/a/1/1", f"pool/{pool}", "job/acme/a", {}, NOW)
         outbox.add(active, "placed/b/1/1", "pool/of-now", "job/acme/b", {}, LATER)
     assert await loop.sweep() == 1
-    assert await signals(temporal_client, pool) == 1
+    assert await signals(temporal_client, pool) == ["restarted"]
     await temporal_client.get_workflow_handle(pool_workflow_id(pool)).terminate()
 
 
@@ -126,6 +130,35 @@ async def test_news_that_come_during_a_decision_bring_one_further_decision(tempo
         await eventually_async(lambda: made == 2, 20, "one further decision")
         last = await eventually_async(lambda: _last(handle, 2), 20, "its outcome is shown")
         assert (last.waiting, made) == (3, 2)
+        await handle.terminate()
+
+
+async def test_a_decision_that_ended_with_its_process_is_made_anew_as_soon_as_another_begins(
+    temporal_client: Client,
+) -> None:
+    going, made = asyncio.Event(), 0
+    queue = f"pools-{uuid.uuid4().hex[:8]}"
+
+    @activity.defn(name="decide")
+    async def decide(pool: str) -> Decided:
+        nonlocal made
+        made += 1
+        if made == 1:
+            going.set()
+            await asyncio.Event().wait()  # nobody goes on with it, and its heartbeat is not missed yet
+        return Decided(decision=made)
+
+    async with Worker(
+        temporal_client, task_queue=queue, workflows=[SchedulerWorkflow], activities=[decide],
+        workflow_runner=workflow_runner(),
+    ):  # fmt: skip
+        handle: WorkflowHandle[SchedulerWorkflow, None] = await temporal_client.start_workflow(
+            SchedulerWorkflow.run, SchedulerInput(pool="north", queue=queue), id=f"{queue}", task_queue=queue
+        )
+        await going.wait()
+        await handle.signal(SchedulerWorkflow.changed)
+        await handle.signal(SchedulerWorkflow.restarted)
+        await eventually_async(lambda: _last(handle, 2), 5, "the decision is made")
         await handle.terminate()
 
 
