@@ -31,6 +31,12 @@ class Seen:
     warning: str = ""
 
 
+def may_be_up(pod: Object) -> bool:
+    """Whether the pod is on its node and not told to be up: it may be already, since nodes tell that late."""
+    on_node = (pod.get("spec") or {}).get("nodeName") is not None
+    return on_node and not is_over(pod) and main_state(pod) is ContainerState.WAITING
+
+
 def pod_facts(pod: Object, node: NodeFacts, seen: Seen, container: str = MAIN) -> PodFacts:
     """`container`: the name of the one that counts."""
     meta, status = pod["metadata"], pod.get("status") or {}

@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import main_state, pod_index
+from activities.adapters.kubernetes.facts import main_state, may_be_up, pod_index
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Closing, Markers
 from activities.adapters.kubernetes.objects.job import active_deadline
@@ -112,18 +112,19 @@ class Requests:
                 self._client.delete(Kind.POD, meta["name"], grace=max(seconds, 1), uid=meta["uid"])
 
     def _is_heard(self, launch: AttemptLaunch, attempt: Attempt, request: StopRequest) -> bool:
-        """Whether the agents took the request. Before all pods have begun nothing has run, and deleting is quicker.
+        """Whether the agents took the request. Before all pods have begun nothing has run, and deleting is quicker; but
+        what the cluster tells of that may be late, so the first pod is asked.
 
         A command of the job's own for saving runs in pods that are deleted, so a stop that saves first deletes them.
         """
         own_way = request.checkpoint_first and launch.pod is not None and bool(launch.pod.save_command)
         begun = [each for each in attempt.living if main_state(each.pod) is not ContainerState.WAITING]
-        first = self._running(attempt, 0)
-        if own_way or first is None or len(begun) < launch.nodes:
+        first = self._running(attempt, 0) or self._perhaps_up(attempt, 0)
+        if own_way or first is None:
             return False
         with contextlib.suppress(PortError):
-            self._ask(first, commands.ask_stop(request))
-            return True
+            opened = commands.parse_stop(self._ask(first, commands.ask_stop(request)))
+            return opened or len(begun) == launch.nodes
         return False
 
     def _save(self, launch: AttemptLaunch, command: tuple[str, ...], attempt: Attempt, request_id: str) -> None:
@@ -160,6 +161,9 @@ class Requests:
             if main_state(each.pod) is ContainerState.RUNNING and pod_index(each.pod) == index:
                 return each.pod
         return None
+
+    def _perhaps_up(self, attempt: Attempt, index: int) -> Object | None:
+        return next((each.pod for each in attempt.living if pod_index(each.pod) == index and may_be_up(each.pod)), None)
 
     def _ask(self, pod: Object, argv: tuple[str, ...], within: timedelta = WITHIN) -> str:
         """The answer of a pod's agent. Raises PortError (PD-3160) when it says no."""

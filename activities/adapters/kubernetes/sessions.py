@@ -7,9 +7,8 @@ import time
 import uuid
 from datetime import timedelta
 
-from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import is_over, main_state, pod_index
+from activities.adapters.kubernetes.facts import main_state, may_be_up, pod_index
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
@@ -59,15 +58,10 @@ class Sessions:
             for pod in pods:
                 if main_state(pod) is ContainerState.RUNNING:
                     return str(pod["metadata"]["name"])
-            if not any(map(_starts, pods)) or time.monotonic() > ends:
+            if not any(map(may_be_up, pods)) or time.monotonic() > ends:
                 break
             time.sleep(PAUSE)
         raise PortError(f"rank {rank} does not run", permanent=True, code="PD-3017")
-
-
-def _starts(pod: Object) -> bool:
-    on_node = (pod.get("spec") or {}).get("nodeName") is not None
-    return on_node and not is_over(pod) and main_state(pod) is ContainerState.WAITING
 
 
 class _Program:

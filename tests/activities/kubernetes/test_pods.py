@@ -1,13 +1,16 @@
 """What only real pods can show, beyond the contract of every runtime."""
 
 import uuid
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.naming import TOKEN, job_labels, selector
-from definitions.attempt import AttemptLaunch, RankState, StopRequest
+from activities.adapters.kubernetes.picture import Pictures
+from activities.adapters.kubernetes.tracking import Attempt
+from definitions.attempt import AttemptLaunch, AttemptRef, RankState, StoppedBy, StopRequest
 from definitions.pod import PodCause
 from definitions.pod_needs import PodNeeds
 from tests.activities.kubernetes.pods_world import PodsWorld
@@ -138,3 +141,27 @@ def reported(world: PodsWorld, launch: AttemptLaunch) -> set[str]:
 def _over(world: PodsWorld, launch: AttemptLaunch) -> bool:
     attempt = world.runtime._tracker.get(launch.ref)
     return attempt is not None and world.runtime._observer.judge(launch, attempt).ended
+
+
+def test_a_stop_reaches_ranks_of_which_the_cluster_does_not_tell_yet_that_they_run(
+    world: PodsWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launch_of(python("signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up')\ntime.sleep(600)"))
+    world.runtime.launch(launch)
+    until_logged(world, launch.ref, "up")
+    pictures = world.runtime._requests._pictures
+
+    def late(ref: AttemptRef) -> Attempt:
+        """As a node's word about its containers is on its way."""
+        attempt = Pictures.asked(pictures, ref)
+        seen = {
+            uid: replace(each, pod={**each.pod, "status": {"phase": "Pending"}}) for uid, each in attempt.pods.items()
+        }
+        return replace(attempt, pods=seen)
+
+    monkeypatch.setattr(pictures, "now", late)
+    monkeypatch.setattr(pictures, "asked", late)
+    world.runtime.stop(launch.ref, StopRequest(reason="cancelled", grace=timedelta(seconds=1)))
+    monkeypatch.undo()
+    (rank,) = until_ended(world, launch.ref).ranks
+    assert (rank.signal, rank.stopped_by) == (9, StoppedBy.REQUEST)

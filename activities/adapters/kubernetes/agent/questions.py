@@ -43,7 +43,7 @@ def _stop(places: Places, pod: dict[str, Any], asked: dict[str, Any]) -> tuple[d
         save = {"id": asking.save_id(pod["token"]), "until": time.time() + float(within)}
     wanted = {"reason": str(asked["reason"]), "grace": float(asked["grace"]), "checkpoint": save}
     asking.stop(places.attempt, wanted)
-    return {"done": True}, True
+    return {"done": True, "opened": _has_opened(places)}, True
 
 
 def _control(places: Places, pod: dict[str, Any], asked: dict[str, Any]) -> tuple[dict[str, Any], bool]:
@@ -66,13 +66,17 @@ def _progress(places: Places, _pod: dict[str, Any], asked: dict[str, Any]) -> tu
 
 def _ready(places: Places, pod: dict[str, Any], _asked: dict[str, Any]) -> tuple[dict[str, Any], bool]:
     """Whether every rank here runs past the gate, and is ready where readiness is asked about."""
-    made = gate.decision(places.attempt)
-    opened = made is not None and made["gate"] == gate.OPEN
+    opened = _has_opened(places)
     ranks = [_state(f"{places.attempt}/rank-{number}", number, pod, opened=opened) for number in pod["ranks"]]
     return {"ranks": ranks}, all(one["state"] == "running" and one["ready"] for one in ranks)
 
 
 QUESTIONS = {"stop": _stop, "control": _control, "look": _look, "progress": _progress, "ready": _ready}
+
+
+def _has_opened(places: Places) -> bool:
+    made = gate.decision(places.attempt)
+    return made is not None and bool(made["gate"] == gate.OPEN)
 
 
 def _only_first(pod: dict[str, Any]) -> None:

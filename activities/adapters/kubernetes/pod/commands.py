@@ -36,7 +36,7 @@ class Receipts(Wire):
 
 
 def ask_stop(stop: StopRequest) -> tuple[str, ...]:
-    """Run in the first pod of the gang; the agents tell the others. Safe to repeat."""
+    """Run in the first pod of the gang; the agents tell the others. Safe to repeat. See `parse_stop`."""
     return _ask(
         {
             "do": "stop",
@@ -66,6 +66,14 @@ def ask_ready() -> tuple[str, ...]:
     """Ends with 0 once every rank of the pod runs past the gate (and, of a service, is ready): a startup and readiness
     probe. Prints a JSON object per rank: rank, state, ready, restarts."""
     return _ask({"do": "ready"})
+
+
+def parse_stop(output: str) -> bool:
+    """Whether the gate of the gang was open, so that ranks may have run. Raises PortError (PD-3206)."""
+    try:
+        return bool(json.loads(output)["opened"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise PortError(f"what the pod says of a stop cannot be read: {error!r}", code="PD-3206") from None
 
 
 def parse_look(output: str) -> RunLook:

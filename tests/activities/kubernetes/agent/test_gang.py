@@ -186,7 +186,7 @@ def test_a_stop_that_waits_for_the_save_reaches_all_pods(gang: MakeGang, *, shar
 def test_a_stop_before_the_start_keeps_every_pod_from_it(gang: MakeGang) -> None:
     made = gang(launch_of(python("open(f'{run}/ran', 'w')"), nodes=2)).start(0)
     eventually(made.pods[0].rank_folder(0).joinpath("identity.json").exists, LONG)
-    made.pods[0].stop()
+    assert not made.pods[0].stop()  # so nothing has run
     assert made.pods[0].wait() == 125
     made.pods[1].start()
     made.pods[1].ask(do="ready")

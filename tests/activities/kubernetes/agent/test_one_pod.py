@@ -254,7 +254,7 @@ runs.close(); time.sleep(1); open(f'{run}/ready', 'w').close(); time.sleep(600)
     eventually(pod.ready, LONG)
     assert pod.ask(do="ready") == (0, {"ranks": [{"rank": 0, "ready": True, "restarts": 2, "state": "running"}]})
     assert pod.run_file("ready").exists()
-    pod.stop()
+    assert pod.stop()
     assert made.wait() == [143]
     assert pod.receipts().ranks[0].restarts == 2
 

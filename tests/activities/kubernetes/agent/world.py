@@ -103,9 +103,11 @@ class Pod:
         assert done.stderr == b""
         return done.returncode, json.loads(done.stdout)
 
-    def stop(self, *, grace: float = 10.0, save_within: float | None = None) -> None:
+    def stop(self, *, grace: float = 10.0, save_within: float | None = None) -> bool:
+        """Whether the gate was open."""
         code, answer = self.ask(do="stop", reason="cancelled", grace=grace, checkpoint_within=save_within)
-        assert (code, answer) == (0, {"done": True})
+        assert (code, answer) == (0, {"done": True, "opened": answer["opened"]})
+        return bool(answer["opened"])
 
     def ready(self) -> bool:
         return self.ask(do="ready")[0] == 0
