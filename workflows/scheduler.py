@@ -72,6 +72,7 @@ class SchedulerWorkflow:
         deciding = workflow.start_activity_method(SchedulerActivities.decide, self._start.pool, **settings)
         await workflow.wait_condition(lambda: deciding.done() or self._is_long() or self._lost)
         if not deciding.done():
+            deciding.add_done_callback(lambda gone: gone.cancelled() or gone.exception())  # nobody awaits it
             deciding.cancel()
             return None
         try:
