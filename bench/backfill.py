@@ -5,6 +5,7 @@ the run is lived through.
 """
 
 import argparse
+import gc
 import random
 import sys
 import time
@@ -57,6 +58,8 @@ def measured(given: Work, seed: int, repeat: int) -> dict[str, Any]:
     rounds = [_round(given) for _ in range(repeat)]
     best = min(rounds, key=lambda each: each.seconds)
     profile, outlooks = best.profile, best.outlooks
+    gc.collect()
+    gc.freeze()  # as the scheduler does with what it keeps
     chance = random.Random(seed)
     late = [replace(chance.choice(given.waiting), id=f"late{number}") for number in range(ARRIVALS)]
     took, answers = _each(late, lambda request: arrived(profile, request))
