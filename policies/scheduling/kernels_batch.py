@@ -32,8 +32,9 @@ from policies.scheduling.kernels_gangs import (
     seal,
     vacant,
 )
+from policies.scheduling.kernels_hold import freshen, undo
 from policies.scheduling.kernels_limits import FLOOR, Limits, lets, makes_room, wanted
-from policies.scheduling.kernels_room import capacity, freshen, inside, place, undo
+from policies.scheduling.kernels_room import capacity, inside, place
 from policies.scheduling.kernels_seek import seek
 from policies.scheduling.kernels_time import (
     ENDLESS,

@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from policies.scheduling.kernels_asks import LESS, MASK, MORE, OWNED, WORD, Kinds, Work, over
+from policies.scheduling.kernels_hold import change, give, has, put, take
 from policies.scheduling.kernels_limits import CERTAIN, FLOOR, Limits, count, hold, lets, release, tally
-from policies.scheduling.kernels_room import change, give, has, put, take
 from policies.scheduling.kernels_time import (
     ANY,
     ENDLESS,

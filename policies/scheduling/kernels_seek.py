@@ -19,7 +19,8 @@ from policies.scheduling.kernels_asks import (
     gate,
     over,
 )
-from policies.scheduling.kernels_room import capacity, place, undo
+from policies.scheduling.kernels_hold import undo
+from policies.scheduling.kernels_room import capacity, place
 from policies.scheduling.kernels_time import (
     DEVICES,
     ENDLESS,
