@@ -8,6 +8,7 @@ import contextlib
 import json
 import os
 import secrets
+import shutil
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -186,8 +187,9 @@ def end_orphans() -> None:
         if str(start_of(int(pid))) != started:
             for state in session.glob(f"*/{FILE}"):
                 cluster.down(state.parent)
-            for folder in (*session.iterdir(), session):
-                folder.rmdir()
+            shutil.rmtree(
+                session, ignore_errors=True
+            )  # logs of one that did not start; another process may do the same
 
 
 def sessions() -> Path:
