@@ -59,7 +59,7 @@ class RequestContract:
         marker = uuid.uuid4().hex
         launch = launch_of(python(f"signal.signal(signal.SIGTERM, signal.SIG_IGN)\nprint('up')\n{FOREVER}", marker))
         world.runtime.launch(launch)
-        until_running(world, launch.ref)  # a cluster may tell that later than its logs: what waits is simply deleted
+        until_running(world, launch.ref)  # which a cluster may tell later than its logs
         until_logged(world, launch.ref, "up")
         asked = datetime.now(UTC)
         world.runtime.stop(launch.ref, StopRequest(reason="cancelled", grace=timedelta(seconds=1)))

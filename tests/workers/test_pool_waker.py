@@ -2,7 +2,10 @@
 
 import asyncio
 import uuid
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import Engine
@@ -104,9 +107,25 @@ async def test_a_pool_with_messages_that_were_left_behind_is_woken(engine: Engin
     await temporal_client.get_workflow_handle(pool_workflow_id(pool)).terminate()
 
 
+@asynccontextmanager
+async def deciding(
+    client: Client, decide: Callable[..., Any]
+) -> AsyncIterator[WorkflowHandle[SchedulerWorkflow, None]]:
+    """A pool that is decided for by that activity, and ended afterwards."""
+    queue = f"pools-{uuid.uuid4().hex[:8]}"
+    async with Worker(
+        client, task_queue=queue, workflows=[SchedulerWorkflow], activities=[decide],
+        workflow_runner=workflow_runner(),
+    ):  # fmt: skip
+        handle: WorkflowHandle[SchedulerWorkflow, None] = await client.start_workflow(
+            SchedulerWorkflow.run, SchedulerInput(pool="north", queue=queue), id=queue, task_queue=queue
+        )
+        yield handle
+        await handle.terminate()
+
+
 async def test_news_that_come_during_a_decision_bring_one_further_decision(temporal_client: Client) -> None:
     going, goes_on, made = asyncio.Event(), asyncio.Event(), 0
-    queue = f"pools-{uuid.uuid4().hex[:8]}"
 
     @activity.defn(name="decide")
     async def decide(pool: str) -> Decided:
@@ -116,13 +135,7 @@ async def test_news_that_come_during_a_decision_bring_one_further_decision(tempo
         await goes_on.wait()
         return Decided(decision=made, waiting=3)
 
-    async with Worker(
-        temporal_client, task_queue=queue, workflows=[SchedulerWorkflow], activities=[decide],
-        workflow_runner=workflow_runner(),
-    ):  # fmt: skip
-        handle: WorkflowHandle[SchedulerWorkflow, None] = await temporal_client.start_workflow(
-            SchedulerWorkflow.run, SchedulerInput(pool="north", queue=queue), id=f"{queue}", task_queue=queue
-        )
+    async with deciding(temporal_client, decide) as handle:
         await going.wait()
         for _ in range(5):
             await handle.signal(SchedulerWorkflow.changed)
@@ -130,14 +143,12 @@ async def test_news_that_come_during_a_decision_bring_one_further_decision(tempo
         await eventually_async(lambda: made == 2, 20, "one further decision")
         last = await eventually_async(lambda: _last(handle, 2), 20, "its outcome is shown")
         assert (last.waiting, made) == (3, 2)
-        await handle.terminate()
 
 
 async def test_a_decision_that_ended_with_its_process_is_made_anew_as_soon_as_another_begins(
     temporal_client: Client,
 ) -> None:
     going, made = asyncio.Event(), 0
-    queue = f"pools-{uuid.uuid4().hex[:8]}"
 
     @activity.defn(name="decide")
     async def decide(pool: str) -> Decided:
@@ -148,18 +159,11 @@ async def test_a_decision_that_ended_with_its_process_is_made_anew_as_soon_as_an
             await asyncio.Event().wait()  # nobody goes on with it, and its heartbeat is not missed yet
         return Decided(decision=made)
 
-    async with Worker(
-        temporal_client, task_queue=queue, workflows=[SchedulerWorkflow], activities=[decide],
-        workflow_runner=workflow_runner(),
-    ):  # fmt: skip
-        handle: WorkflowHandle[SchedulerWorkflow, None] = await temporal_client.start_workflow(
-            SchedulerWorkflow.run, SchedulerInput(pool="north", queue=queue), id=f"{queue}", task_queue=queue
-        )
+    async with deciding(temporal_client, decide) as handle:
         await going.wait()
         await handle.signal(SchedulerWorkflow.changed)
         await handle.signal(SchedulerWorkflow.restarted)
         await eventually_async(lambda: _last(handle, 2), 5, "the decision is made")
-        await handle.terminate()
 
 
 async def _last(handle: WorkflowHandle[SchedulerWorkflow, None], decision: int) -> Decided | None:

@@ -31,6 +31,11 @@ class Seen:
     warning: str = ""
 
 
+def is_up(pod: Object) -> bool:
+    """Whether the cluster tells that the ranks' container runs."""
+    return main_state(pod) is ContainerState.RUNNING
+
+
 def may_be_up(pod: Object) -> bool:
     """Whether the pod is on its node and not told to be up: it may be already, since nodes tell that late."""
     on_node = (pod.get("spec") or {}).get("nodeName") is not None

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import main_state
+from activities.adapters.kubernetes.facts import is_up, main_state
 from activities.adapters.kubernetes.markers import Markers
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.picture import Pictures
@@ -73,7 +73,7 @@ class Reports:
     def _of_pod(self, pod: Object, most: int) -> list[ProgressPoint] | PortError:
         """Of one that has ended, from its log. An agent of an earlier version knows the shorter question alone."""
         try:
-            if main_state(pod) is not ContainerState.RUNNING:
+            if not is_up(pod):
                 return parse_points(self._logs.reports(pod["metadata"]["name"])[-most:])
             answer = self._ask(pod, commands.ask_progress(most)) or self._ask(pod, commands.ask_look())
             return parse_points(commands.parse_look(answer or "").progress.encode())
@@ -87,4 +87,4 @@ class Reports:
 
 
 def _running(attempt: Attempt) -> list[Object]:
-    return [each.pod for each in attempt.living if main_state(each.pod) is ContainerState.RUNNING]
+    return [each.pod for each in attempt.living if is_up(each.pod)]

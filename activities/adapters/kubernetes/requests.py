@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 
 from activities.adapters.kubernetes.cache import Object
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import main_state, may_be_up, pod_index
+from activities.adapters.kubernetes.facts import is_up, main_state, may_be_up, pod_index
 from activities.adapters.kubernetes.kinds import Kind
 from activities.adapters.kubernetes.markers import Closing, Markers
 from activities.adapters.kubernetes.objects.job import active_deadline
@@ -75,7 +75,7 @@ class Requests:
             return
         if deadline is not None:
             self._move_deadline(launch, job, deadline)
-        first = self._running(attempt, 0)
+        first = _first(attempt, is_up)
         if first is not None:
             self._ask(first, commands.ask_control(request_id, checkpoint=checkpoint, deadline=deadline))
         elif deadline is not None:
@@ -85,7 +85,7 @@ class Requests:
 
     def look(self, ref: AttemptRef) -> RunLook | None:
         """What the first pod sees of the run folder; None when there is no such pod, or it cannot be reached now."""
-        first = self._running(self._pictures.now(ref), 0)
+        first = _first(self._pictures.now(ref), is_up)
         if first is None:
             return None
         try:
@@ -107,7 +107,7 @@ class Requests:
             crash_point("kube-stop:job")
         for each in attempt.living:
             meta = each.pod["metadata"]
-            if main_state(each.pod) is ContainerState.RUNNING:
+            if is_up(each.pod):
                 seconds = max(0, math.ceil(grace.total_seconds()))
                 self._client.delete(Kind.POD, meta["name"], grace=max(seconds, 1), uid=meta["uid"])
 
@@ -119,7 +119,7 @@ class Requests:
         """
         own_way = request.checkpoint_first and launch.pod is not None and bool(launch.pod.save_command)
         begun = [each for each in attempt.living if main_state(each.pod) is not ContainerState.WAITING]
-        first = self._running(attempt, 0) or self._perhaps_up(attempt, 0)
+        first = _first(attempt, is_up) or _first(attempt, may_be_up)
         if own_way or first is None:
             return False
         with contextlib.suppress(PortError):
@@ -129,7 +129,7 @@ class Requests:
 
     def _save(self, launch: AttemptLaunch, command: tuple[str, ...], attempt: Attempt, request_id: str) -> None:
         """Have the job's own program save, in all its pods at once. Safe to repeat: not again once all have."""
-        pods = [each.pod for each in attempt.living if main_state(each.pod) is ContainerState.RUNNING]
+        pods = [each.pod for each in attempt.living if is_up(each.pod)]
         if not pods or self._markers.is_done(launch.ref, request_id):
             return
         within, argv = save_time(launch), (*commands.SAVE, *command)
@@ -156,15 +156,6 @@ class Requests:
         content = handed.model_copy(update={"launch": launch}).model_dump_json()
         self._client.patch(Kind.SECRET, name, {"data": {commands.LAUNCH_KEY: encode(content)}})
 
-    def _running(self, attempt: Attempt, index: int) -> Object | None:
-        for each in attempt.living:
-            if main_state(each.pod) is ContainerState.RUNNING and pod_index(each.pod) == index:
-                return each.pod
-        return None
-
-    def _perhaps_up(self, attempt: Attempt, index: int) -> Object | None:
-        return next((each.pod for each in attempt.living if pod_index(each.pod) == index and may_be_up(each.pod)), None)
-
     def _ask(self, pod: Object, argv: tuple[str, ...], within: timedelta = WITHIN) -> str:
         """The answer of a pod's agent. Raises PortError (PD-3160) when it says no."""
         name = pod["metadata"]["name"]
@@ -173,3 +164,8 @@ class Requests:
             words = (answer.stderr or answer.stdout).decode(errors="replace").strip()[-300:]
             raise PortError(f"the agent in pod {name} did not take a request: {words}", code="PD-3160")
         return answer.stdout.decode(errors="replace")
+
+
+def _first(attempt: Attempt, holds: Callable[[Object], bool]) -> Object | None:
+    """The gang's first pod, if that holds of it."""
+    return next((each.pod for each in attempt.living if pod_index(each.pod) == 0 and holds(each.pod)), None)

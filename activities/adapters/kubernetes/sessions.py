@@ -8,7 +8,7 @@ import uuid
 from datetime import timedelta
 
 from activities.adapters.kubernetes.client import KubeClient
-from activities.adapters.kubernetes.facts import main_state, may_be_up, pod_index
+from activities.adapters.kubernetes.facts import is_up, may_be_up, pod_index
 from activities.adapters.kubernetes.objects.pod import MAIN
 from activities.adapters.kubernetes.observing import Observer
 from activities.adapters.kubernetes.picture import Pictures
@@ -16,7 +16,6 @@ from activities.adapters.kubernetes.pod.commands import PLACES
 from activities.adapters.kubernetes.streams import STDOUT, ExecStream, PortForward
 from activities.ports import ByteStream, PortError
 from definitions.attempt import AttemptRef
-from definitions.pod import ContainerState
 from definitions.session import Channel, Exec, Frame, Terminal
 
 ENTER = (f"{PLACES.bin}/python", "-I", "-S", f"{PLACES.bin}/shim/enter.py")
@@ -56,7 +55,7 @@ class Sessions:
             index = rank // launch.processes_per_node
             pods = [each.pod for each in self._pictures.now(ref).living if pod_index(each.pod) == index]
             for pod in pods:
-                if main_state(pod) is ContainerState.RUNNING:
+                if is_up(pod):
                     return str(pod["metadata"]["name"])
             if not any(map(may_be_up, pods)) or time.monotonic() > ends:
                 break
