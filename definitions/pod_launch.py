@@ -17,5 +17,5 @@ class PodLaunch(Wire):
     secrets: dict[str, str] = {}  # name of a secret -> name of its file
     shared_data: bool = False  # the run folder is one volume for all pods
     gate_within: timedelta = timedelta(minutes=10)  # for all pods to be there, once one is; else none of them runs
-    names_within: timedelta = timedelta(seconds=30)  # that ranks are held until the names of pods are found
+    names_within: timedelta = timedelta(minutes=2)  # for the names of all pods to be found; else none of them runs
     save_within: timedelta | None = None  # for saving when a pod is told to end; None: the job does not save when asked

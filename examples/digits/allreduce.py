@@ -48,7 +48,7 @@ class Ranks:
 
     def _gather(self, size: int, address: tuple[str, int]) -> list[socket.socket]:
         joined: dict[int, socket.socket] = {}
-        with socket.create_server(address, backlog=size) as server:
+        with self._listen(address, size) as server:
             server.settimeout(self._timeout)
             while len(joined) < size - 1:
                 peer, _ = server.accept()
@@ -59,6 +59,16 @@ class Ranks:
                 else:
                     peer.close()
         return [joined[rank] for rank in sorted(joined)]
+
+    def _listen(self, address: tuple[str, int], size: int) -> socket.socket:
+        ends = time.monotonic() + self._timeout
+        while True:
+            try:
+                return socket.create_server(address, backlog=size)
+            except socket.gaierror:  # our own name cannot be found just now
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(0.05)
 
     def _rank_of(self, peer: socket.socket) -> int | None:
         """Who has connected; None when it is nobody of this attempt."""

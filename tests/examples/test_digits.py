@@ -1,13 +1,16 @@
 """The digits example: it learns, it notices dead peers, and killed and resumed it ends with the same bits."""
 
+import importlib
 import json
 import signal
 import socket
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from activities.checkpoints import judge
@@ -153,3 +156,23 @@ def connected(port: int) -> socket.socket | None:
 def test_its_document_is_a_valid_job() -> None:
     job = parse_job((DIGITS / "job.yaml").read_text(), "job.yaml")
     assert (job.metadata.name, job.spec.command, job.spec.nodes) == ("digits", ("python", "train.py"), 2)
+
+
+def test_the_first_rank_waits_for_its_own_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A cluster's name service fails now and then; the others wait for that name too."""
+    monkeypatch.syspath_prepend(str(DIGITS))
+    ranks = importlib.import_module("allreduce").Ranks
+    port, create, refused = free_port(), socket.create_server, iter([True, True, False])
+
+    def late(address: tuple[str, int], **options: Any) -> socket.socket:
+        if next(refused):
+            raise socket.gaierror(socket.EAI_AGAIN, "temporary failure in name resolution")
+        return create(address, **options)
+
+    monkeypatch.setattr(socket, "create_server", late)
+    with ThreadPoolExecutor() as pool:
+        both = list(pool.map(lambda rank: ranks(rank, 2, ("127.0.0.1", port), "token"), range(2)))
+        sums = list(pool.map(lambda one: one.sum(np.ones(1)), both))
+    assert [list(total) for total in sums] == [[2.0], [2.0]]
+    for one in both:
+        one.close()

@@ -96,8 +96,8 @@ class Killer(Thread):
                 identity = json.loads(path.read_text())
             except (OSError, ValueError):
                 continue
-            process = identity[role]
-            if identity["boot_id"] == boot_id() and start_ticks(process["pid"]) == process["started"]:
+            process = identity.get(role)  # a watcher writes its own name first, and the supervisor's once there is one
+            if process and identity["boot_id"] == boot_id() and start_ticks(process["pid"]) == process["started"]:
                 found.append(process["pid"])
         return found
 

@@ -38,7 +38,6 @@ class Life:
         self._names = Names(pod.names_to_know(), pod.names_within, self._wake_up)
         self._told_to_end = False
         self._leaving = False
-        self._told_of_name = False
         self._adopt_at = 0.0
         self._wakes, self._wake = os.pipe()
         for end in (self._wakes, self._wake):
@@ -91,13 +90,18 @@ class Life:
         return bool(state["ended"]) and gang.may_end()
 
     def _names_known(self, state: dict[str, Any]) -> dict[str, Any]:
-        """The state, in which ranks only stand ready once those that they will look for can be found."""
+        """The state, in which ranks only stand ready once those that they will look for can be found.
+
+        Where they cannot, none starts: it would fail for the name, and that would pass for the job's own failing.
+        """
         if state["gate"] is not None or not state["held"]:
             return state
         missing = self._names.missing
-        if missing is not None and not self._told_of_name:
-            self._told_of_name = True
-            self._echo.say(f"the name {missing} was not found in {self._pod.names_within:g} s: starting without it")
+        if missing is not None:
+            why = f"the cluster's name service did not know {missing} within {self._pod.names_within:g} s"
+            self._echo.say(f"no rank starts: {why}")
+            self._folder.decide_gate(gate.CLOSED, why)
+            return self._folder.state()
         return {**state, "held": self._names.known()}
 
     def _end(self, gang: Alone | Leader | Member) -> int:

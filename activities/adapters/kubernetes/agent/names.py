@@ -17,7 +17,7 @@ PAUSE = 0.2  # seconds between two tries
 class Names:
     """Looks in a thread of its own, since a name service that does not answer takes long to say nothing.
 
-    `missing`: a name that was not found when the time was up, if any; ranks that need it fail by themselves then.
+    `missing`: a name that was not found when the time was up, if any.
     """
 
     def __init__(
@@ -27,7 +27,7 @@ class Names:
         news: Callable[[], None],
         find: Callable[[str, int], Any] = socket.getaddrinfo,
     ) -> None:
-        """`within`: seconds after which they count as known. `news` is called when they are found."""
+        """`within`: seconds after which they are given up. `news` is called when they are found, or given up."""
         self._names = list(dict.fromkeys(names))
         self._ends = time.monotonic() + within
         self._news = news
@@ -39,11 +39,11 @@ class Names:
         self._thread.start()
 
     def known(self) -> bool:
-        return self._found.is_set() or time.monotonic() > self._ends
+        return self._found.is_set()
 
     @property
     def missing(self) -> str | None:
-        return None if self._found.is_set() or not self.known() else self._names[0]
+        return None if self._found.is_set() or time.monotonic() <= self._ends else self._names[0]
 
     def _run(self) -> None:
         while self._names:
@@ -52,6 +52,7 @@ class Names:
                 del self._names[0]
             except OSError:
                 if time.monotonic() > self._ends:
+                    self._news()
                     return
                 time.sleep(PAUSE)
         self._found.set()

@@ -68,16 +68,19 @@ def test_a_pod_that_comes_late_is_waited_for(gang: MakeGang) -> None:
     assert made.wait() == [0, 0]
 
 
-def test_no_rank_runs_before_names_are_found_and_a_name_that_never_is_holds_nobody_for_good(gang: MakeGang) -> None:
-    begun = time.monotonic()
+def test_no_rank_runs_when_the_name_of_a_pod_is_never_found_and_that_is_no_failing_of_the_job(gang: MakeGang) -> None:
     hosts = ("127.0.0.1", "no-such-pod.invalid")
-    made = gang(launch_of(python("print('runs')"), nodes=2), hosts=hosts, names_within=2.0).start()
-    assert made.wait() == [0, 0]
-    assert time.monotonic() - begun > 2.0
-    assert [pod.texts(pod.index) for pod in made.pods] == [["runs"], ["runs"]]
-    for pod in made.pods:
-        said = f"the name {hosts[1]} was not found in 2 s: starting without it"
-        assert [line for line in pod.output() if said in line] != []
+    launch = launch_of(python("open(f'{run}/ran', 'w')"), nodes=2)
+    made = gang(launch, hosts=hosts, names_within=2.0).start()
+    assert made.wait() == [125, 125]
+    assert not any(pod.run_file("ran").exists() for pod in made.pods)
+    why = f"the cluster's name service did not know {hosts[1]} within 2 s"
+    receipts = {rank: one for pod in made.pods for rank, one in pod.receipts().ranks.items()}
+    assert [(one.start_error, one.detail) for one in receipts.values()] == [("gate", why)] * 2
+    assert any(f"no rank starts: {why}" in line for pod in made.pods for line in pod.output())
+    pods = [terminated(125, index=pod.index) for pod in made.pods]
+    over = judge(observation(launch, pods, ClusterSettings(), datetime.now(UTC), receipts))
+    assert over.failure is FailureClass.INFRASTRUCTURE
 
 
 @pytest.mark.parametrize("shared", [True, False], ids=["one run folder", "a folder each"])

@@ -35,10 +35,12 @@ def test_names_are_known_once_each_of_them_was_found() -> None:
     assert service.asked.count("pod-0.gang") == 1
 
 
-def test_a_name_that_is_never_found_counts_as_known_when_the_time_is_up_and_is_told() -> None:
-    names = Names(["nowhere"], -1.0, lambda: None, Service())
+def test_a_name_that_is_never_found_is_told_when_the_time_is_up() -> None:
+    news = threading.Event()
+    names = Names(["nowhere"], -1.0, news.set, Service())
     names.start()
-    assert names.known()
+    assert news.wait(10)
+    assert not names.known()
     assert names.missing == "nowhere"
 
 
