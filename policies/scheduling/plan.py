@@ -1,8 +1,9 @@
 """One round: who starts, who leaves for whom, who grows, and when everybody else starts.
 
 The order offers gangs whose limits let them run, one after the other. A gang starts where there is room and where it
-delays no promise. For the first of those that cannot, victims are looked for, whose places it gets when they have gone.
-Whoever still waits is planned into the future, in the same order and within the same limits, and told why it waits.
+delays no promise, nor anybody before it who has none yet. For the first of those that cannot, victims are looked for,
+whose places it gets when they have gone. Whoever still waits is planned into the future, in the same order and within
+the same limits, and told why it waits.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from policies.scheduling.ahead import Ahead
 from policies.scheduling.displacing import Displacing
 from policies.scheduling.growing import grown
 from policies.scheduling.model import (
@@ -71,6 +73,7 @@ class _Plan:
     def decision(self) -> Decision:
         self._hold_what_is_freed()
         due = self._hold_promises()
+        self.ahead = Ahead(self.world, self.profile, self._rank, self.begun)
         self._offer_what_is_seated()
         for number in due:
             self._offer(number)
@@ -116,6 +119,8 @@ class _Plan:
         seconds = length(request)
         end = None if seconds is None else start + seconds
         self.fixed[request.id] = Promise(request.id, start, end, pods, firm=False)
+        if request.id in self.profile.pins:
+            self.profile.unpin([request.id])
         self.profile.pin(request, self.fixed[request.id], seconds)
 
     def _hold_promises(self) -> list[int]:
@@ -147,6 +152,9 @@ class _Plan:
     def _offer(self, number: int) -> None:
         request = self.world.waiting.request(number)
         found = self.offering.try_now(request)
+        if not isinstance(found, Refusal) and request.id not in self.profile.pins and self.ahead.plan(number):
+            self.world.placer.undo(request, found)
+            found = self.offering.try_now(request)
         if not isinstance(found, Refusal):
             self._start(number, request, found)
             return
@@ -212,6 +220,7 @@ class _Plan:
         wanted = [*left[fixed].tolist(), *planned[: self.world.settings.depth].tolist()]
         found = dict(self.fixed)
         kept = [each for each in self.world.promises.values() if each.request not in self.fixed]
+        self.ahead.give_back()
         outlooks = promised(self.profile, [waiting.request(number) for number in wanted], kept)
         for number, outlook in zip(wanted, outlooks, strict=True):
             identity = outlook.request.id

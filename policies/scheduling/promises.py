@@ -147,7 +147,7 @@ def _plan(profile: Profile, waiting: Sequence[Request], reasons: dict[str, str],
     profile.limits.start_lines()
     for request in waiting:
         pinned = profile.pins.get(request.id)
-        row = _fresh(profile, request) if pinned is None else pinned
+        row = fresh_row(profile, request) if pinned is None else pinned
         if not strict and row.line >= 0:
             continue
         if pinned is None or row.line >= 0 or (profile.freed and row.start > profile.now):
@@ -191,7 +191,7 @@ def _line_up(profile: Profile, order: Sequence[Request], until: Request, *, afte
     if not profile.limits.has_lines:
         return
     at = next(number for number, each in enumerate(order) if each.id == until.id)
-    rows = [profile.pins.get(each.id) or _fresh(profile, each) for each in order[: at + after]]
+    rows = [profile.pins.get(each.id) or fresh_row(profile, each) for each in order[: at + after]]
     rows = [row for row in rows if row.line >= 0]
     profile.limits.start_lines()
     profile.plan(rows, [PASS] * len(rows))
@@ -205,7 +205,7 @@ def _again(profile: Profile, order: Iterable[str], rows: Mapping[str, Row]) -> N
 
 
 def _seek(profile: Profile, requests: Sequence[Request]) -> None:
-    _hold(profile, [_fresh(profile, request) for request in requests], [SEEK] * len(requests))
+    _hold(profile, [fresh_row(profile, request) for request in requests], [SEEK] * len(requests))
 
 
 def _hold(profile: Profile, rows: Sequence[Row], modes: Sequence[int]) -> None:
@@ -213,7 +213,8 @@ def _hold(profile: Profile, rows: Sequence[Row], modes: Sequence[int]) -> None:
     profile.pins.update((row.request.id, row) for row in rows if row.placed)
 
 
-def _fresh(profile: Profile, request: Request) -> Row:
+def fresh_row(profile: Profile, request: Request) -> Row:
+    """A gang without a place, at its fewest pods."""
     return profile.row(request, length(request), fewest(request))
 
 

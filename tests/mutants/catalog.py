@@ -282,4 +282,11 @@ CATALOG = (
         "        for",
         "tests/policies/scheduling/test_plan_freed.py",
     ),
+    Fault(
+        "who-arrives-later-in-a-round-delays-who-has-no-promise-yet",
+        "policies/scheduling/plan.py",
+        "request.id not in self.profile.pins and self.ahead.plan(number)",
+        "request.id not in self.profile.pins and not request",
+        "tests/policies/scheduling/test_plan_ahead.py",
+    ),
 )
