@@ -169,7 +169,9 @@ def test_a_document_of_the_page_is_what_the_cluster_would_take(served: Served, t
     file = tmp_path / "job.yaml"
     file.write_text(body)
     made = list(yaml.safe_load_all(served.stack.run("render", "-f", str(file), "--cluster", "north-1").stdout))
-    assert {"Secret", "Job", "Service"} <= {each["kind"] for each in made}
+    kinds = {each["kind"]: each for each in made}
+    assert {"Secret", "Job"} <= kinds.keys()
+    assert ("Service" in kinds) == (kinds["Job"]["spec"]["completions"] > 1), "names are for those who look for others"
 
 
 def test_the_job_of_the_page_waits_in_the_words_of_the_scheduler(served: Served) -> None:

@@ -122,7 +122,9 @@ class Launcher:
         self._tracker.put_job(ref, job)
         crash_point("kube-launch:job")
         uid = str(job["metadata"]["uid"])
-        self._client.apply(Kind.SERVICE, render.service_for(plan.launch, self._settings, uid))
+        names = render.service_for(plan.launch, self._settings, uid)
+        if names is not None:
+            self._client.apply(Kind.SERVICE, names)
         crash_point("kube-launch:service")
         wanted = Opened(job_uid=uid, secret_uid=str(secret["metadata"]["uid"]), claim=plan.claim)
         opened = self._markers.open(ref, wanted)

@@ -58,7 +58,7 @@ def told(strays: tuple[Stray, ...]) -> set[tuple[str, str, bool]]:
 
 def left_behind(world: SimulatedWorld, hooks: Hooks) -> AttemptLaunch:
     """An attempt that was collected while its launcher stood still after making the Job, and died then."""
-    launch = world.launch_of()
+    launch = world.launch_of(nodes=2)
     with world.another() as other:
 
         def collected_then_dead() -> None:
@@ -96,7 +96,7 @@ def test_what_a_collected_attempt_left_is_reported_then_deleted(
 def test_what_a_deleted_job_left_is_deleted_when_somebody_says_so(
     world: SimulatedWorld, janitor: Janitor, gone: set[AttemptRef]
 ) -> None:
-    launch = world.launch_of()
+    launch = world.launch_of(nodes=2)
     world.runtime.launch(launch)
     until_running(world, launch.ref)
     gone.add(launch.ref)

@@ -12,6 +12,7 @@ from activities.adapters.kubernetes.pod.commands import LAUNCH_KEY
 from definitions.attempt import AttemptLaunch
 from definitions.cluster import ClusterSettings
 from definitions.pod_needs import PodNeeds
+from definitions.states import Mode
 
 __all__ = ["LAUNCH_KEY", "Rendered", "attempt_objects", "claim_for", "preview", "service_for"]
 Json = dict[str, Any]
@@ -40,7 +41,10 @@ def attempt_objects(
     )
 
 
-def service_for(launch: AttemptLaunch, settings: ClusterSettings, job_uid: str) -> Json:
+def service_for(launch: AttemptLaunch, settings: ClusterSettings, job_uid: str) -> Json | None:
+    """None where nobody has a name to find: a pod that is the whole gang. A service may be looked for by others."""
+    if launch.nodes == 1 and launch.mode is not Mode.SERVICE:
+        return None
     return service(launch.ref, settings, object_name(launch.ref, launch.name), job_uid)
 
 
