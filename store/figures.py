@@ -1,4 +1,7 @@
-"""Numbers about a tenant's jobs, counted by the database. What only ever grows includes deleted jobs."""
+"""Numbers about a tenant's jobs, counted by the database. What only ever grows includes deleted jobs.
+
+An array is no job beside those that it makes: it runs nothing itself.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +38,7 @@ class Times(Wire):
 
 def jobs_by_phase(session: Session, tenant: str) -> list[JobCount]:
     key = (JobRow.project, JobRow.phase, JobRow.failure)
-    query = select(*key, func.count()).where(JobRow.tenant == tenant, JobRow.deleted_at.is_(None))
+    query = select(*key, func.count()).where(JobRow.tenant == tenant, JobRow.deleted_at.is_(None), _runs(tenant))
     return [
         JobCount(project=project, phase=phase, failure=failure, count=count)
         for project, phase, failure, count in session.execute(query.group_by(*key))
@@ -69,11 +72,16 @@ def _times(session: Session, tenant: str, begin: Moment, end: Moment, bounds: Se
     seconds = _seconds(session, begin, end)
     within = [func.sum(case((seconds <= bound, 1), else_=0)) for bound in bounds]
     query = select(JobRow.project, func.count(), func.sum(seconds), *within)
-    query = query.where(JobRow.tenant == tenant, begin.is_not(None), end.is_not(None)).group_by(JobRow.project)
+    query = query.where(JobRow.tenant == tenant, begin.is_not(None), end.is_not(None), _runs(tenant))
     return [
         Times(project=project, bounds=tuple(bounds), cumulative=tuple(cumulative), count=count, seconds=float(total))
-        for project, count, total, *cumulative in session.execute(query)
+        for project, count, total, *cumulative in session.execute(query.group_by(JobRow.project))
     ]
+
+
+def _runs(tenant: str) -> ColumnElement[bool]:
+    """Whether a job has pods of its own: no other names it as its array."""
+    return JobRow.id.not_in(select(JobRow.parent).where(JobRow.tenant == tenant, JobRow.parent.is_not(None)))
 
 
 def _seconds(session: Session, begin: Moment, end: Moment) -> ColumnElement[Any]:

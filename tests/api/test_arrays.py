@@ -1,5 +1,6 @@
 """Arrays as people see them: one job that stands for many."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -136,3 +137,17 @@ async def test_a_clone_of_one_job_keeps_its_index_and_a_clone_of_the_array_is_an
     assert (place["index"], place["job"], one["parent"]) == (2, job, None)
     other = await world.post("/v1/jobs/sweep:clone", {"name": "second"})
     assert (other["array"]["count"], world.row(other["id"]).submission["array"]) == (5, None)
+
+
+async def test_an_array_is_not_counted_beside_its_jobs(world: World) -> None:
+    job = await swept(world)
+    began = world.clock.now() + timedelta(seconds=4)
+    for one in (job, child_id(job, 0)):
+        world.change(one, phase=Phase.RUNNING, started_at=began)
+    text = (await world.ask("GET", "/metrics")).text
+    for line in (
+        'perdure_jobs{failure="",phase="Pending",project="default",tenant="acme"} 2.0',
+        'perdure_jobs{failure="",phase="Running",project="default",tenant="acme"} 1.0',
+        'perdure_job_queue_seconds_count{project="default",tenant="acme"} 1.0',
+    ):
+        assert line in text, line
