@@ -15,7 +15,7 @@ from definitions.job import Job
 from definitions.job_workload import EnvValue
 from definitions.quantities import format_cpus, format_duration, format_size
 from definitions.refusals import refusal_of, served_with
-from definitions.spec_fields import SpecField, bounds_of, container_mark, core_of, fields_of, literals, walk
+from definitions.spec_fields import SpecField, bounds_of, container_mark, core_of, fields_of, literals
 from definitions.spec_types import Cpus, Label, Size
 from definitions.yaml_writer import flow
 
@@ -27,14 +27,6 @@ def reference(kind: str) -> str:
     """Every field of a kind, one table per group of fields. `kind`: one of KINDS."""
     model = KINDS[kind]
     return "\n\n".join(_sections(model, "", refusable=model is Job)) + "\n"
-
-
-def field_help(path: str, kind: str = "Job") -> str:
-    """What one field means, in a line, for help texts. Raises KeyError for a field that is not there."""
-    for field in walk(KINDS[kind]):
-        if field.path == path:
-            return field.info.description or ""
-    raise KeyError(path)
 
 
 def _sections(model: type[BaseModel], prefix: str, *, refusable: bool) -> Iterator[str]:

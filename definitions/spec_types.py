@@ -24,7 +24,6 @@ from definitions.quantities import (
     parse_size,
 )
 
-API_VERSION = "perdure/v1"
 T = TypeVar("T")
 
 

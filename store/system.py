@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, delete, func, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, and_, delete, or_, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from definitions.cluster import LOCAL_CLUSTER
@@ -25,16 +25,6 @@ from store.tables_scheduling import OutboxRow
 from store.upsert import changed, chunks, insert_missing
 
 ONLY = 1  # the number of the one installation that a database has
-
-
-@dataclass(frozen=True)
-class JobCount:
-    """How many jobs that are not deleted are in a phase, with a failure."""
-
-    tenant: str
-    phase: Phase
-    failure: FailureClass | None
-    jobs: int
 
 
 @dataclass(frozen=True)
@@ -129,13 +119,6 @@ def schedule_generations(session: Session, deleted_since: datetime) -> dict[tupl
     recent = or_(ScheduleRow.deleted_at.is_(None), ScheduleRow.deleted_at >= deleted_since)
     found = session.execute(select(*key, ScheduleRow.generation).where(recent))
     return {(tenant, project, name): generation for tenant, project, name, generation in found}
-
-
-def count_jobs(session: Session) -> list[JobCount]:
-    """Jobs by tenant, phase and failure."""
-    by = (JobRow.tenant, JobRow.phase, JobRow.failure)
-    query = select(*by, func.count()).where(JobRow.deleted_at.is_(None)).group_by(*by)
-    return [JobCount(tenant, phase, failure, jobs) for tenant, phase, failure, jobs in session.execute(query)]
 
 
 def ended_unplanned(session: Session, limit: int) -> list[JobRow]:

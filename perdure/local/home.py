@@ -37,10 +37,6 @@ class Home:
         return self.root / "endpoint.json"
 
     @property
-    def engine_file(self) -> Path:
-        return self.root / "temporal.db"
-
-    @property
     def worker_ready(self) -> Path:
         return self.root / "worker.ready"
 

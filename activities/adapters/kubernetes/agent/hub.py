@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 HELLO_WITHIN = 5.0  # seconds
 MOST_STRANGERS = 64  # connections that have not said who they are
-MOST_WAITING = 64 * 1024  # bytes that a peer may leave unread
 
 
 class Connection:
