@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Float, case, cast, extract, func, select
-from sqlalchemy.orm import InstrumentedAttribute, Session
+from sqlalchemy.orm import InstrumentedAttribute, Session, aliased
 
 from definitions.wire import Wire
 from store.tables_jobs import AttemptRow, JobRow
@@ -38,7 +38,7 @@ class Times(Wire):
 
 def jobs_by_phase(session: Session, tenant: str) -> list[JobCount]:
     key = (JobRow.project, JobRow.phase, JobRow.failure)
-    query = select(*key, func.count()).where(JobRow.tenant == tenant, JobRow.deleted_at.is_(None), _runs(tenant))
+    query = select(*key, func.count()).where(JobRow.tenant == tenant, JobRow.deleted_at.is_(None), _runs())
     return [
         JobCount(project=project, phase=phase, failure=failure, count=count)
         for project, phase, failure, count in session.execute(query.group_by(*key))
@@ -72,16 +72,21 @@ def _times(session: Session, tenant: str, begin: Moment, end: Moment, bounds: Se
     seconds = _seconds(session, begin, end)
     within = [func.sum(case((seconds <= bound, 1), else_=0)) for bound in bounds]
     query = select(JobRow.project, func.count(), func.sum(seconds), *within)
-    query = query.where(JobRow.tenant == tenant, begin.is_not(None), end.is_not(None), _runs(tenant))
+    query = query.where(JobRow.tenant == tenant, begin.is_not(None), end.is_not(None), _runs())
     return [
         Times(project=project, bounds=tuple(bounds), cumulative=tuple(cumulative), count=count, seconds=float(total))
         for project, count, total, *cumulative in session.execute(query.group_by(JobRow.project))
     ]
 
 
-def _runs(tenant: str) -> ColumnElement[bool]:
-    """Whether a job has pods of its own: no other names it as its array."""
-    return JobRow.id.not_in(select(JobRow.parent).where(JobRow.tenant == tenant, JobRow.parent.is_not(None)))
+def _runs() -> ColumnElement[bool]:
+    """Whether a job has pods of its own: no other names it as its array. An array that has made none yet counts as one.
+
+    Not NOT IN: PostgreSQL compares each job with each one of an array once these are too many for its memory.
+    """
+    child = aliased(JobRow)
+    of_it = (child.tenant == JobRow.tenant, child.project == JobRow.project, child.parent == JobRow.id)
+    return ~select(child.id).where(*of_it).exists()
 
 
 def _seconds(session: Session, begin: Moment, end: Moment) -> ColumnElement[Any]:

@@ -75,13 +75,18 @@ def reveal(session: Session, keys: Keys, tenant: str, project: str, names: Itera
 
 
 def reseal(session: Session, keys: Keys, row: SecretRow) -> bool:
-    """Seal a version with the newest key, so that older keys can be thrown away. False when it is so already."""
+    """Seal a version with the newest key, so that older keys can be thrown away. Raises PD-3723.
+
+    False when it is so already, or is not as it was read any more: one that was destroyed meanwhile stays so.
+    """
     if row.deleted_at is not None or row.key_id == keys.newest:
         return False
+    tenant, project, name, version = _place(row)
     sealed = keys.seal(keys.open(_sealed(row), *_place(row)), *_place(row))
-    row.key_id, row.nonce, row.ciphertext = sealed.key_id, sealed.nonce, sealed.ciphertext
-    session.flush()
-    return True
+    as_read = (SecretRow.version == version, SecretRow.nonce == row.nonce, SecretRow.deleted_at.is_(None))
+    new = {"key_id": sealed.key_id, "nonce": sealed.nonce, "ciphertext": sealed.ciphertext}
+    query = update(SecretRow).where(*_is(tenant, project, name), *as_read).values(**new)
+    return changed(session, query.execution_options(synchronize_session=False)) == 1
 
 
 def _next_version(session: Session, tenant: str, project: str, name: str) -> int:

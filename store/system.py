@@ -206,10 +206,15 @@ def forget_requests(session: Session, before: datetime) -> int:
     return changed(session, delete(IdempotencyRow).where(IdempotencyRow.created_at < before))
 
 
-def secrets_sealed_otherwise(session: Session, key_id: str, limit: int) -> list[SecretRow]:
+def secrets_sealed_otherwise(
+    session: Session, key_id: str, limit: int, after: SecretRow | None = None
+) -> list[SecretRow]:
     """Secrets that another key than this one sealed: those to reseal before that key is thrown away."""
+    key = (SecretRow.tenant, SecretRow.project, SecretRow.name, SecretRow.version)
     query = select(SecretRow).where(SecretRow.key_id != key_id, SecretRow.deleted_at.is_(None))
-    return list(session.scalars(query.limit(limit)))
+    if after is not None:
+        query = query.where(tuple_(*key) > typed(key, (after.tenant, after.project, after.name, after.version)))
+    return list(session.scalars(query.order_by(*key).limit(limit)))
 
 
 def _to_purge() -> tuple[ColumnElement[bool], ...]:

@@ -23,7 +23,7 @@ from activities.ports import Journal, ObjectStore, Runtime
 from definitions.cluster import LOCAL_CLUSTER
 from store.engine import open_engine
 from store.migrate import check_engine
-from store.sealing import load_keys
+from store.sealing import Keys, load_keys
 from workers import registry
 from workers.end_teller import EndTeller
 from workers.job_ender import OperatorEnder
@@ -34,6 +34,7 @@ from workers.pool_waker import PoolWaker
 from workers.registry import CONTROL, Queue
 from workers.reporter import Reporter
 from workers.request_passer import OperatorRequests
+from workers.resealer import Resealer
 from workers.reservation_waker import ReservationWaker
 from workers.run_watcher import RunWatcher
 from workers.schedule_backend import TemporalSchedules
@@ -55,6 +56,7 @@ class Parts:
     objects: ObjectStore
     runtime: Runtime
     journal: Journal
+    keys: Keys
 
     def queues(self, client: Client) -> Sequence[Queue]:
         """What this process serves."""
@@ -84,11 +86,13 @@ class Parts:
         reporter = Reporter(self.runtime, client)
         watcher = RunWatcher(self.engine, self.runtime, self.journal)
         sweeper = Sweeper(self.engine, self.runtime, self.objects, period=self.settings.sweep)
+        resealer = Resealer(self.engine, self.keys, period=self.settings.sweep)
         schedules = ScheduleSync(self.engine, TemporalSchedules(client, CONTROL))
         waker = PoolWaker(self.engine, client, task_queue=CONTROL)
         teller = EndTeller(self.engine, client)
         lives = ReservationWaker(self.engine, client, task_queue=CONTROL)
-        return (starter.run, reporter.run, watcher.run, sweeper.run, schedules.run, waker.run, teller.run, lives.run)
+        jobs = (starter.run, reporter.run, watcher.run, teller.run)
+        return (*jobs, sweeper.run, resealer.run, schedules.run, waker.run, lives.run)
 
 
 @contextmanager
@@ -98,8 +102,8 @@ def opened_parts(settings: Settings) -> Iterator[Parts]:
     try:
         check_engine(engine)
         objects = open_objects(settings)
-        secrets = SqlSecrets(engine, load_keys(os.environ, settings.secrets_key_file))
-        runtime = LocalRuntime(settings.folder, secrets, objects)
-        yield Parts(settings, engine, objects, runtime, SqlJournal(engine))
+        keys = load_keys(os.environ, settings.secrets_key_file)
+        runtime = LocalRuntime(settings.folder, SqlSecrets(engine, keys), objects)
+        yield Parts(settings, engine, objects, runtime, SqlJournal(engine), keys)
     finally:
         engine.dispose()
