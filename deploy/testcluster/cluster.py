@@ -7,7 +7,7 @@ from pathlib import Path
 
 import httpx
 
-from deploy.testcluster import control_plane, images, kwok, layout, machine, network, nodes, storage, tools
+from deploy.testcluster import births, control_plane, images, kwok, layout, machine, network, nodes, storage, tools
 from deploy.testcluster.api import Api, connect
 from deploy.testcluster.errors import ClusterError
 from deploy.testcluster.layout import REAL_NODES, Layout
@@ -59,8 +59,7 @@ def up(folder: Path, *, real: bool, say: Say = to_stderr) -> Cluster:
         machine.install_packages(say)
     for name in needed_programs(real):
         tools.program(name, say)
-    cluster = Cluster(layout.new(folder), Servers(folder.resolve()))
-    cluster.layout.save()
+    cluster = Cluster(births.choose(folder, say), Servers(folder.resolve()))
     try:
         with step(say, "starting the control plane"):
             control_plane.start(cluster.layout, cluster.servers, LOST_AFTER if real else NEVER_LOST, say)

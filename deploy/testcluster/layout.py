@@ -4,6 +4,7 @@ import ipaddress
 import json
 import secrets
 import socket
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -110,14 +111,15 @@ class Layout:
         path.write_text(json.dumps({**asdict(self), "folder": str(self.folder)}, indent=1))
 
 
-def new(folder: Path) -> Layout:
-    """Choose what is free on this machine now. Raises ClusterError when the folder holds a cluster already."""
+def new(folder: Path, others: Sequence[Layout] = ()) -> Layout:
+    """Choose what is free on this machine now, and is none of the others'. Raises ClusterError when the folder holds a
+    cluster already."""
     if (folder / FILE).exists():
         raise ClusterError(
             f"{folder} holds a cluster already; end it first: python -m deploy.testcluster down {folder}"
         )
     tokens = {name: secrets.token_urlsafe(24) for name in ("admin", *REAL_NODES)}
-    return Layout(folder.resolve(), secrets.token_hex(3), _free_block(), _free_ports(SERVERS), tokens)
+    return Layout(folder.resolve(), secrets.token_hex(3), _free_block(others), _free_ports(SERVERS, others), tokens)
 
 
 def must_fit(folder: Path) -> None:
@@ -138,11 +140,12 @@ def load(folder: Path) -> Layout:
     return Layout(**{**document, "folder": Path(document["folder"])})
 
 
-def _free_ports(names: tuple[str, ...]) -> dict[str, int]:
+def _free_ports(names: tuple[str, ...], others: Sequence[Layout]) -> dict[str, int]:
     chosen: dict[str, int] = {}
+    theirs = {port for each in others for port in each.ports.values()}
     while len(chosen) < len(names):
         port = secrets.choice(PORTS)
-        if port not in chosen.values() and _free(port):
+        if port not in theirs and port not in chosen.values() and _free(port):
             chosen[names[len(chosen)]] = port
     return chosen
 
@@ -156,7 +159,8 @@ def _free(port: int) -> bool:
         return True
 
 
-def _free_block() -> int:
+def _free_block(others: Sequence[Layout]) -> int:
+    theirs = {each.block for each in others}
     taken = [
         ipaddress.ip_network(f"{address.address}/{address.netmask}", strict=False)
         for addresses in psutil.net_if_addrs().values()
@@ -166,7 +170,8 @@ def _free_block() -> int:
     free = [
         block
         for block in range(64, 224)
-        if not any(network.overlaps(ipaddress.ip_network(f"10.{block}.0.0/16")) for network in taken)
+        if block not in theirs
+        and not any(network.overlaps(ipaddress.ip_network(f"10.{block}.0.0/16")) for network in taken)
     ]
     if not free:
         raise ClusterError("no free network between 10.64.0.0/16 and 10.223.0.0/16; other clusters left over?")
