@@ -181,15 +181,14 @@ def running_cluster(*, real: bool) -> Iterator[TestCluster]:
 
 
 def end_orphans() -> None:
-    """End clusters of test sessions that were killed before they could do it themselves."""
-    for session in sessions().iterdir():
-        pid, _, started = session.name.partition("-")
-        if str(start_of(int(pid))) != started:
-            for state in session.glob(f"*/{FILE}"):
-                cluster.down(state.parent)
-            shutil.rmtree(
-                session, ignore_errors=True
-            )  # logs of one that did not start; another process may do the same
+    """End clusters of test sessions that were killed before they could do it themselves, one process after another."""
+    with cache.only_one("an end of what killed tests left", to_stderr):
+        for session in sessions().iterdir():
+            pid, _, started = session.name.partition("-")
+            if str(start_of(int(pid))) != started:
+                for state in session.glob(f"*/{FILE}"):
+                    cluster.down(state.parent)
+                shutil.rmtree(session, ignore_errors=True)  # logs of one that did not start
 
 
 def sessions() -> Path:
