@@ -8,10 +8,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from policies.scheduling.extendable import Extendable
 from policies.scheduling.kernels_asks import Kinds
 from policies.scheduling.kernels_time import Ints
 from policies.scheduling.model import Near, Request, Role, Shape
 from policies.scheduling.nodes import Nodes
+
+KIND_WORDS, ROLE_WORDS = 7, 9  # columns of `Kinds`, without the amounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Asks:
         self._large: dict[int, bool] = {}
         self._words: dict[str, int] = {}
         self._roles = 0
-        self._arrays: Kinds | None = None
+        self._arrays = self._empty()
 
     def number(self, request: Request, sizes: Sequence[int] | None = None) -> int:
         """The kind of a request, with that many pods of each role, or as many as it counts."""
@@ -76,8 +79,10 @@ class Asks:
 
     def arrays(self) -> Kinds:
         """All kinds as arrays, as of now."""
-        if self._arrays is None:
-            self._arrays = self._built()
+        if self._width != self.columns:
+            self._arrays = self._empty()
+        if len(self._kind_rows) < len(self.kinds):
+            self._arrays = self._with_new(self.kinds[len(self._kind_rows) :])
         return self._arrays
 
     def too_large(self, kind: int) -> bool:
@@ -100,7 +105,6 @@ class Asks:
         if found is None:
             found = self._numbers[key] = len(self.kinds)
             self.kinds.append(self._kind(request, sizes))
-            self._arrays = None
         return found
 
     def _too_large(self, kind: int) -> bool:
@@ -144,18 +148,34 @@ class Asks:
     def _slice_row(self, near: Near) -> int:
         return self.row(near.slice_level) if near.slice_size else 0
 
-    def _built(self) -> Kinds:
-        kinds, asks = self.kinds, [ask for kind in self.kinds for ask in kind.asks]
-        shapes = {shape: number for number, shape in enumerate(dict.fromkeys(ask.of.shape for ask in asks))}
-        masks = [self.nodes.mask(shape) for shape in shapes]
+    def _empty(self) -> Kinds:
+        """Arrays for as many amounts as there are, without kinds."""
+        self._width = self.columns
+        self._kind_rows, self._role_rows = Extendable((KIND_WORDS,)), Extendable((ROLE_WORDS + self.columns,))
+        self._mask_rows = Extendable((len(self.nodes.names),), np.bool_)
+        self._masks: dict[Shape, int] = {}
         windows = [(self._owner(each.reservation), each.start, each.end) for each in self.claims if each.reservation]
-        ends = np.cumsum([len(kind.asks) for kind in kinds]).tolist()
         return Kinds(
-            kind=np.array([_kind_row(kind, end) for kind, end in zip(kinds, ends, strict=True)], np.int64),
-            role=np.array([self._role_row(ask, shapes[ask.of.shape]) for ask in asks], np.int64),
-            masks=np.array(masks, np.bool_),
+            kind=self._kind_rows.rows,
+            role=self._role_rows.rows,
+            masks=self._mask_rows.rows,
             windows=np.array(windows, np.int64).reshape(len(windows), 3),
         )
+
+    def _with_new(self, kinds: Sequence[Kind]) -> Kinds:
+        asks = [ask for kind in kinds for ask in kind.asks]
+        ends = np.cumsum([len(kind.asks) for kind in kinds]) + len(self._role_rows)
+        self._kind_rows.add([_kind_row(kind, end) for kind, end in zip(kinds, ends.tolist(), strict=True)])
+        self._role_rows.add([self._role_row(ask, self._mask(ask.of.shape)) for ask in asks])
+        kind, role, masks = self._kind_rows.rows, self._role_rows.rows, self._mask_rows.rows
+        return self._arrays._replace(kind=kind, role=role, masks=masks)
+
+    def _mask(self, shape: Shape) -> int:
+        found = self._masks.get(shape)
+        if found is None:
+            found = self._masks[shape] = len(self._mask_rows)
+            self._mask_rows.add([self.nodes.mask(shape)])
+        return found
 
     def _role_row(self, ask: Ask, mask: int) -> list[int]:
         """As `Kinds` says."""

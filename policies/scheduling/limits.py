@@ -7,6 +7,7 @@ import numpy as np
 
 from policies.scheduling.asks import Ask, Asks, Kind
 from policies.scheduling.demands import gpu_parts
+from policies.scheduling.extendable import Extendable
 from policies.scheduling.kernels_limits import Limits, drop_past
 from policies.scheduling.kernels_time import Ints
 from policies.scheduling.quota_tree import ENDLESS, POOL, QuotaTree
@@ -29,7 +30,11 @@ class Limiting:
             self._rows, self._columns = _bounding(self._tree)
         self._of: dict[str, tuple[int, int]] = {}
         self._twins: dict[tuple[int, int], int] = {}
-        self._known = -1  # kinds that the arrays have
+        self._wants, self._part, self._mixed = (
+            Extendable((len(self._columns),)),
+            Extendable((2,)),
+            Extendable(()),
+        )  # of all kinds
         self._limits = _empty(self._tree, self._rows, self._columns, now)
         self._limits = self._limits._replace(model=self._models())
 
@@ -65,14 +70,14 @@ class Limiting:
 
     def arrays(self) -> Limits:
         """As compiled code reads them, for all kinds that there are now."""
-        if self._known != len(self._asks.kinds):
-            self._known = len(self._asks.kinds)
-            kinds, models = self._asks.kinds, any(self._name(column).startswith(MODEL) for column in self._columns)
-            self._limits = self._limits._replace(
-                wants=np.array([self._wants(kind) for kind in kinds], np.int64).reshape(len(kinds), len(self._columns)),
-                part=np.array([_part(ask) for kind in kinds for ask in kind.asks], np.int64).reshape(-1, 2),
-                mixed=np.array([models and any(_part(ask)[0] for ask in kind.asks) for kind in kinds], np.int64),
-            )
+        new = self._asks.kinds[len(self._wants) :]
+        if new:
+            models = any(self._name(column).startswith(MODEL) for column in self._columns)
+            self._wants.add([self._wanted(kind) for kind in new])
+            self._part.add([_part(ask) for kind in new for ask in kind.asks])
+            self._mixed.add([models and any(_part(ask)[0] for ask in kind.asks) for kind in new])
+            wants, part, mixed = self._wants.rows, self._part.rows, self._mixed.rows
+            self._limits = self._limits._replace(wants=wants, part=part, mixed=mixed)
         return self._limits
 
     def more_pieces(self) -> None:
@@ -98,7 +103,7 @@ class Limiting:
     def _name(self, column: int) -> str:
         return "" if self._tree is None else self._tree.resources[column]
 
-    def _wants(self, kind: Kind) -> list[int]:
+    def _wanted(self, kind: Kind) -> list[int]:
         """What its gangs count wherever they are, as `demand` tells."""
         found = dict.fromkeys(map(self._name, self._columns), 0)
         for ask in kind.asks:
