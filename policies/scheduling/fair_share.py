@@ -85,8 +85,8 @@ class FairShares:
 def borrowed_share(quotas: Quotas, queue: str) -> float:
     """The largest part above the guarantee, in 1/1000 of all that there is, by weight. Weight 0: infinite if any."""
     parts = []
-    for resource in quotas.resources:
-        borrowed = quotas.used(queue, resource) - quotas.guarantee(queue, resource)
+    for resource, assured in quotas.assured(queue).items():
+        borrowed = quotas.used(queue, resource) - assured
         if borrowed > 0:
             parts.append(PER_MILLE * borrowed / max(1, quotas.capacity(resource)))
     if not parts:
@@ -143,7 +143,7 @@ def _fair(quotas: Quotas, column: int, own: Sequence[int]) -> list[float]:
         # Room that is never lent, and that its owner does not want, is no one's.
         amount = fair[row] - sum(max(0.0, tree.kept[child][column] - wanted[child]) for child in below)
         claims = [
-            Claim(min(tree.guarantee[child][column], wanted[child]), wanted[child], tree.rules[child].weight)
+            Claim(min(tree.assured(child)[column], wanted[child]), wanted[child], tree.rules[child].weight)
             for child in below
         ]
         itself = min(float(own[row]), wanted[row]) if row >= tree.roots else 0.0

@@ -24,6 +24,7 @@ class Tree(NamedTuple):
     weight: Floats  # [N]
     holder: Ints  # [N], the row whose limits hold: its own, or the one above for a queue's own gangs
     guarantee: Ints  # [N, R]
+    assured: Ints  # [N, R], the guarantee as shares see it
     limit: Ints  # [N, R]
     borrowable: Ints  # [N, R], guarantee and what may be borrowed beyond it
     kept: Ints  # [N, R], of the guarantee never lent
@@ -122,7 +123,7 @@ def set_inner(tree: Tree, row: int) -> None:
         scale = 1.0 if tree.blocked[child] or share <= lowest else lowest / share
         for resource in range(len(tree.total)):
             vector = tree.vector[child, resource]
-            base = min(vector, tree.guarantee[child, resource] / tree.total[resource])
+            base = min(vector, tree.assured[child, resource] / tree.total[resource])
             tree.vector[row, resource] += base + (vector - base) * scale
     tree.share[row] = _share(tree, row, True)
 
@@ -138,7 +139,7 @@ def _share(tree: Tree, row: int, inner: bool) -> float:
         if inner and tree.saturated[resource]:
             continue
         vector = tree.vector[row, resource]
-        guarantee = tree.guarantee[row, resource] / tree.total[resource]
+        guarantee = tree.assured[row, resource] / tree.total[resource]
         most = max(most, vector - guarantee)
         if guarantee > 0:
             guaranteed = True

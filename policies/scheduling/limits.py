@@ -10,11 +10,10 @@ from policies.scheduling.demands import gpu_parts
 from policies.scheduling.extendable import Extendable
 from policies.scheduling.kernels_limits import Limits, drop_past
 from policies.scheduling.kernels_time import Ints
-from policies.scheduling.quota_tree import ENDLESS, POOL, QuotaTree
+from policies.scheduling.quota_tree import ENDLESS, MODEL, POOL, QuotaTree
 from policies.scheduling.quotas import Quotas
 
 PIECES = 32  # of each holder's time at first
-MODEL = "gpu/"
 
 
 class Limiting:

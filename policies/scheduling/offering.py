@@ -104,12 +104,22 @@ class Offering:
             if self.profile.may_start(request, again, seconds):
                 return again
             placer.undo(request, again)
+        pods = self._planned_now(request, sizes, allowed)
+        return pods if pods and seat(self.nodes, request, pods) else Refusal(request.id, Cause.PROMISED)
+
+    def _planned_now(self, request: Request, sizes: tuple[int, ...] | None, allowed: Mask | None) -> tuple[Pod, ...]:
+        """Its places as a plan has them, device by device, if that starts now: the score knows no promised device."""
         pinned = self.profile.pins.get(request.id)
-        if pinned is not None and pinned.start <= self.now and sizes in (None, fewest(request)):
-            pods = self.profile.promise(pinned).pods
-            if seat(self.nodes, request, pods):
-                return pods
-        return Refusal(request.id, Cause.PROMISED)
+        if pinned is not None:
+            due = pinned.start <= self.now and sizes in (None, fewest(request))
+            return self.profile.promise(pinned).pods if due else ()
+        if self.profile.limits.of(request.queue)[1] >= 0:
+            return ()  # a strict queue's gangs are planned after one another
+        found = self.profile.earliest(request, length(request), sizes, not_after=self.now)
+        if found is None:
+            return ()
+        there = allowed is None or all(allowed[self.nodes.index[pod.node]] for pod in found.pods)
+        return found.pods if there else ()
 
     def allowed(self, request: Request) -> Mask | None:
         """Rows where its reservation and the quotas of models of GPU let it be; None: everywhere."""

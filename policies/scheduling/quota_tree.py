@@ -7,6 +7,7 @@ from typing import Self
 from policies.scheduling.model import QueueRules, Quota
 
 ENDLESS = 1 << 62
+MODEL = "gpu/"  # how resources that are GPUs of one model begin
 POOL, BESIDE = 0, 1  # rows above all queues, and above all holders beside them
 
 
@@ -62,6 +63,17 @@ class QuotaTree:
 
     def resize(self, capacity: Mapping[str, int]) -> None:
         self.limit[POOL] = [capacity.get(resource, 0) for resource in self.resources]
+
+    def assured(self, row: int) -> list[int]:
+        """The guarantee as shares see it. GPUs of a model are GPUs too and count in two columns: what guarantees any
+        guarantees those of each model that is not named itself, and what guarantees models guarantees GPUs."""
+        found = list(self.guarantee[row])
+        models = [at for at, name in enumerate(self.resources) if name.startswith(MODEL)]
+        gpu = self._columns["gpu"]
+        for column in models:
+            found[column] = found[column] or found[gpu]
+        found[gpu] = max(found[gpu], sum(self.guarantee[row][column] for column in models))
+        return found
 
     def count(self, row: int, column: int, amount: int, held: bool) -> None:
         """Add to the row and all above it; what the kept part of a row covers is not felt above."""

@@ -111,6 +111,10 @@ class Quotas:
     def held(self, queue: str, resource: str) -> int:
         return self.tree.held[self._node(queue)][self.tree.column(resource)]
 
+    def assured(self, queue: str) -> dict[str, int]:
+        """By resource, the guarantee as shares see it."""
+        return dict(zip(self.tree.resources, self.tree.assured(self._node(queue)), strict=True))
+
     def guarantee(self, queue: str, resource: str) -> int:
         """Its own or the sum of those below it, whichever is more."""
         return self.tree.guarantee[self._node(queue)][self.tree.column(resource)]

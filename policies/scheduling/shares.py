@@ -56,6 +56,7 @@ def make_tree(quotas: Quotas, leaves: Leaves, past: Past = nothing) -> Tree:
         weight=np.array([tree.rules[row].weight for row in range(leaves.rows)] + [1.0] * (rows - leaves.rows)),
         holder=np.array([*range(leaves.rows), *leaves.parent[leaves.rows :]], np.int64),
         guarantee=_padded(tree.guarantee[: leaves.rows], rows, columns),
+        assured=_padded([tree.assured(row) for row in range(leaves.rows)], rows, columns),
         limit=_padded(tree.limit[: leaves.rows], rows, columns),
         borrowable=_padded(tree.borrowable[: leaves.rows], rows, columns),
         kept=_padded(tree.kept[: leaves.rows], rows, columns),

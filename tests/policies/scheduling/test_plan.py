@@ -3,7 +3,7 @@
 import pytest
 
 from policies.scheduling.asks import Claim
-from policies.scheduling.model import Cause, Near, QueueRules, Quota, Reclaim, Stop, Within
+from policies.scheduling.model import Cause, Near, Pod, Promise, QueueRules, Quota, Reclaim, Stop, Within
 from policies.scheduling.plan import SECONDS_TO_GO, plan
 from policies.scheduling.world import Settings
 from tests.policies.scheduling.plan_parts import (
@@ -52,6 +52,14 @@ def test_what_fits_before_a_promised_start_passes_and_what_would_delay_it_waits(
     assert why(decision, "endless") in (Cause.PROMISED, Cause.CAPACITY)
     assert promised_start(decision, "wide") == 2 * HOUR
     assert promised_start(decision, "endless") >= 3 * HOUR
+
+
+def test_a_promised_device_keeps_nobody_from_the_others_of_its_node() -> None:
+    world = pool(1, settings=Settings(depth=0))
+    submitted(world, gang("beside", 1, 1, limit=HOUR), gang("due", 1, 1, limit=HOUR, submitted=1))
+    world.promises = {"due": Promise("due", 60, 60 + HOUR, (Pod(0, "n0", (0,)),), firm=True)}
+    assert started(carried_out(world, 60)) == ["beside", "due"]
+    assert [gang.pods[0].devices for gang in world.running.values()] == [(1,), (0,)]
 
 
 def test_a_promise_moves_earlier_when_something_ends_early_and_slips_only_when_something_overruns() -> None:
