@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from docs.makers import api, cli, errors, failures, helper, kinds, notices, protocol, settings, timeline
+from docs.makers import api, cli, errors, failures, helper, kinds, notices, plans, protocol, settings, timeline
 
 DOCS = Path(__file__).resolve().parent
 ROOT = DOCS.parent
@@ -50,7 +50,7 @@ def differences() -> dict[str, str | None]:
 
 def pages() -> dict[str, str]:
     """Every page that is generated as a whole or in part, by path below the root."""
-    makers = (api, cli, errors, kinds, settings, timeline)
+    makers = (api, cli, errors, kinds, plans, settings, timeline)
     made = {path: text for maker in makers for path, text in maker.pages().items()}
     return {**_filled(), **{f"docs/{path}": text for path, text in made.items()}}
 

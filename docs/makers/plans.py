@@ -12,14 +12,11 @@ if TYPE_CHECKING:
     from policies.scheduling.model import Promise, Request
     from policies.scheduling.world import World
 
-import os
-
-DEPTH = None if os.environ.get("DEPTH") == "all" else int(os.environ.get("DEPTH", "1"))
 HOUR, MINUTE = 3600, 60
 WIDTH, LEFT, RIGHT, TOP, ROW, HEIGHT = 760, 70, 20, 44, 30, 160
 RUNS, PROMISED = "#4a7fd0", "#f0c36d"
 BEGIN = 8  # hours of the clock at which the first picture begins
-TEAMS = {"a": (4, 1.0, 0, 120, "#4a7fd0"), "b": (2, 3.0, 60, 60, "#e08a3c")}  # see `_fair_share`
+TEAMS = {"a": (4, 1.0, 60, "#4a7fd0"), "b": (2, 3.0, 24, "#e08a3c")}  # see `_fair_share`
 
 
 def pages() -> dict[str, str]:
@@ -57,16 +54,16 @@ def _backfill() -> str:
 
 
 def _fair_share() -> str:
-    """Ten GPUs. Of each queue: guarantee, weight, the minute in which its tasks come, how many, colour."""
+    """Ten GPUs. Of each queue: guarantee, weight, how many tasks wait at first, colour."""
     world = _world(1, 10, {name: (guarantee, weight) for name, (guarantee, weight, *_) in TEAMS.items()})
-    lengths, last = (10, 15, 20), 5 * HOUR
+    lengths, last = (30, 40, 50), 6 * HOUR
     steps: dict[str, list[tuple[int, int]]] = {name: [] for name in TEAMS}
-    for now in range(0, last + 1, 5 * MINUTE):
+    numbers = [(n, name) for name, (_, _, tasks, _) in TEAMS.items() for n in range(tasks)]
+    tasks = [_gang(f"{name}-{n}", name, 1, 1, lengths[n % 3] * MINUTE) for n, name in sorted(numbers)]
+    for now in range(0, last + 1, 10 * MINUTE):
         for name in [name for name, gang in world.running.items() if gang.since + (gang.request.limit or 0) <= now]:
             world.ended(name, now)
-        come = [(name, tasks) for name, (_, _, begins, tasks, _) in TEAMS.items() if begins * MINUTE == now]
-        new = [_gang(f"{name}-{n}", name, 1, 1, lengths[n % 3] * MINUTE) for name, tasks in come for n in range(tasks)]
-        _arrive(world, now, *new)
+        _arrive(world, now, *(tasks if now == 0 else ()))
         holds = Counter(gang.request.queue for gang in world.running.values())
         for name, found in steps.items():
             found.append((now, holds[name]))
@@ -74,7 +71,7 @@ def _fair_share() -> str:
     for gpus in range(0, 11, 2):
         y = TOP + HEIGHT - HEIGHT * gpus / 10
         parts += [line((LEFT, y), (WIDTH - RIGHT, y), GRID), text(LEFT - 8, y + 4, f"{gpus}", FAINT, anchor="end")]
-    for number, (name, (guarantee, weight, _, _, colour)) in enumerate(TEAMS.items()):
+    for number, (name, (guarantee, weight, _, colour)) in enumerate(TEAMS.items()):
         corners = _corners(steps[name], last)
         parts.append(f"<polyline points='{corners}' fill='none' stroke='{colour}' stroke-width='2'/>")
         parts.append(text(LEFT + 230 * number, 26, f"queue {name}: guarantee {guarantee}, weight {weight:g}", colour))
@@ -123,11 +120,11 @@ def _gang(name: str, queue: str, pods: int, gpus: int, seconds: int) -> "Request
 
 def _world(nodes: int, gpus: int, queues: dict[str, tuple[int, float]]) -> "World":
     from policies.scheduling.model import Node, QueueRules, Quota
-    from policies.scheduling.world import Settings, World
+    from policies.scheduling.world import World
 
     rules = [
         QueueRules(name, weight=weight, quotas={"gpu": Quota(guarantee=guarantee * 1000)})
         for name, (guarantee, weight) in queues.items()
     ]
     machines = [Node(f"n{number}", cpu=64_000, memory=1 << 39, gpus=gpus, model="gpu") for number in range(nodes)]
-    return World(machines, (), rules, Settings(depth=DEPTH))
+    return World(machines, (), rules)

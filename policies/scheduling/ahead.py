@@ -4,12 +4,12 @@ Most have theirs from rounds before. Who arrives with others in one round has no
 somebody behind it finds room, and not earlier: where nobody starts, promises are made at the end of the round, at once.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
 import numpy as np
-from numpy.typing import NDArray
 
 from policies.scheduling.kernels_gangs import PASS, SEEK
+from policies.scheduling.kernels_time import Ints
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import fresh_row
 from policies.scheduling.time_rows import Row
@@ -17,35 +17,49 @@ from policies.scheduling.world import World
 
 
 class Ahead:
-    """Of one round. `rank`: of each number its place in the order, from 1; 0: it is not to start. `begun`: numbers of
-    those that start, which grows meanwhile."""
+    """Of one round. `rank`: of each number its place in the order, from 1; 0: it is not to start. `in_time`: the same
+    with what ends meanwhile, asked for when it is needed. `begun`: numbers of those that start, which grows meanwhile.
+    """
 
-    def __init__(self, world: World, profile: Profile, rank: NDArray[np.int64], begun: Collection[int]) -> None:
+    def __init__(
+        self, world: World, profile: Profile, rank: Ints, in_time: Callable[[], Ints], begun: Collection[int]
+    ) -> None:
         self._waiting, self._profile, self._rank, self._begun = world.waiting, profile, rank, begun
+        self._depth, self._in_time = world.settings.depth, in_time
         rules = world.quotas.rules
         self._strict = np.array([rules(queue).strict for queue in world.waiting.queues], np.bool_)
-        there = np.flatnonzero(rank)
-        self._ordered = there[np.argsort(rank[there])][: world.settings.depth]
+        self._ordered = self._order(rank)
         self._displacing: list[str] = []  # of those with a place here
         self._upto = 0  # who is before this place starts, has a promise, or has none before the horizon
+        self._timed = False  # whether `_ordered` is by time
 
     def plan(self, number: int) -> bool:
         """Hold places for all before it in order that have none. Whether there are any now that were not before."""
-        upto = min(int(self._rank[number]) - 1, len(self._ordered))
-        if upto <= self._upto:
-            return False
-        seen, self._upto = self._upto, upto
-        pins, ids = self._profile.pins, self._waiting.ids
-        new = [each for each in self._ordered[seen:upto].tolist() if each not in self._begun and ids[each] not in pins]
+        new = self._before(number)
+        if new and not self._timed:
+            self._rank, self._upto, self._timed = self._in_time(), 0, True
+            self._ordered = self._order(self._rank)
+            new = self._before(number)
         if not new:
             return False
-        rows, modes = self._rows(new, upto)
+        rows, modes = self._rows(new, self._upto)
         self._profile.limits.start_lines()
         self._profile.plan(rows, modes)
         found = {row.request.id: row for row, mode in zip(rows, modes, strict=True) if mode == SEEK and row.placed}
-        pins.update(found)
+        self._profile.pins.update(found)
         self._displacing += [name for name, row in found.items() if row.request.displaces]
         return bool(found)
+
+    def _order(self, rank: Ints) -> Ints:
+        there = np.flatnonzero(rank)
+        return there[np.argsort(rank[there])][: self._depth]
+
+    def _before(self, number: int) -> list[int]:
+        """Who comes before it and is not looked at yet, and neither starts nor has a promise."""
+        upto = min(int(self._rank[number]) - 1, len(self._ordered))
+        seen, self._upto = self._upto, max(self._upto, upto)
+        pins, ids = self._profile.pins, self._waiting.ids
+        return [each for each in self._ordered[seen:upto].tolist() if each not in self._begun and ids[each] not in pins]
 
     def give_back(self) -> None:
         """Places of gangs that may displace promises: they were looked for here as if they could not."""

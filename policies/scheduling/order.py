@@ -100,7 +100,7 @@ class Round:
         taken = self.waiting.asks[kind] if demand is None else demand
         self.quotas.add(holders, taken)
         leaf = self._leaves.row[request.queue]
-        use(self.tree, leaf, self._vector(taken) if demand is not None else self._asks[kind])
+        use(self.tree, leaf, self.vector(taken) if demand is not None else self._asks[kind])
         self.line.state[at] = STARTED
         self.line.left[self._bands.of(int(self.waiting.keys[at])), leaf] -= 1
         self._dominant.start(kind)
@@ -123,7 +123,7 @@ class Round:
     def freed(self, queue: str, demand: Mapping[str, int]) -> None:
         """A gang of `queue` was told to go: its amounts are free, and whatever failed is offered again."""
         self.quotas.remove(queue, demand)
-        use(self.tree, self._leaves.row[queue], -self._vector(demand))
+        use(self.tree, self._leaves.row[queue], -self.vector(demand))
         self.line.state[self.line.state == FAILED] = WAITING
         self.line.dead[:] = False
         self._failed_first.clear()
@@ -163,6 +163,10 @@ class Round:
         ordered = np.argsort(code, kind="stable")
         for group in np.split(numbers[ordered], np.flatnonzero(np.diff(code[ordered])) + 1):
             yield group, self.why(int(group[0]))
+
+    def row_of(self, queue: str) -> int:
+        """Of a queue's own gangs in `tree`."""
+        return self._leaves.row[queue]
 
     def left(self) -> NDArray[np.int64]:
         """Numbers of all that have not started, in the order of `Waiting.sorted`."""
@@ -252,7 +256,8 @@ class Round:
             raise KeyError(number)
         return at
 
-    def _vector(self, demand: Mapping[str, int]) -> NDArray[np.int64]:
+    def vector(self, demand: Mapping[str, int]) -> NDArray[np.int64]:
+        """Amounts of the resources that count here, by column."""
         vector = np.zeros(self._asks.shape[1], np.int64)
         for resource, amount in demand.items():
             column = self.quotas.tree.column(resource)

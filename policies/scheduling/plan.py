@@ -29,6 +29,7 @@ from policies.scheduling.model import (
 )
 from policies.scheduling.offering import Offering
 from policies.scheduling.order import Round, Skipped
+from policies.scheduling.order_in_time import in_time
 from policies.scheduling.profile import Profile
 from policies.scheduling.promises import length, promised
 from policies.scheduling.reasons import Reasons
@@ -69,11 +70,12 @@ class _Plan:
         self.evictions: list[Eviction] = [*_drained(world)]
         self.reasons = Reasons(world.waiting)
         self.fixed, self.seated = self.offering.fixed, self.offering.seated
+        self._timed: NDArray[np.int64] | None = None
 
     def decision(self) -> Decision:
         self._hold_what_is_freed()
         due = self._hold_promises()
-        self.ahead = Ahead(self.world, self.profile, self._rank, self.begun)
+        self.ahead = Ahead(self.world, self.profile, self._rank, self._in_time, self.begun)
         self._offer_what_is_seated()
         for number in due:
             self._offer(number)
@@ -149,6 +151,12 @@ class _Plan:
         """Of all numbers their place in the order, before anybody starts; 0: their queue is stopped."""
         return self.world.order(self.now)
 
+    def _in_time(self) -> NDArray[np.int64]:
+        """The same as others end, in which those get their promises who have none."""
+        if self._timed is None:
+            self._timed = in_time(self.world, self.now)
+        return self._timed
+
     def _offer(self, number: int) -> None:
         request = self.world.waiting.request(number)
         found = self.offering.try_now(request)
@@ -217,6 +225,8 @@ class _Plan:
         waiting = self.world.waiting
         fixed = np.isin(left, self._numbers(self.fixed))
         planned = left[~fixed & self.reasons.among(left, PLANNED)]
+        if any(name not in self.profile.pins for name in waiting.ids[planned[: self.world.settings.depth]]):
+            planned = planned[np.argsort(self._in_time()[planned], kind="stable")]
         wanted = [*left[fixed].tolist(), *planned[: self.world.settings.depth].tolist()]
         found = dict(self.fixed)
         kept = [each for each in self.world.promises.values() if each.request not in self.fixed]

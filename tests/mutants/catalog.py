@@ -283,6 +283,20 @@ CATALOG = (
         "tests/policies/scheduling/test_plan_freed.py",
     ),
     Fault(
+        "promises-follow-an-order-in-which-nothing-ends",
+        "policies/scheduling/plan.py",
+        "self._timed = in_time(self.world, self.now)",
+        "self._timed = self._rank",
+        "tests/policies/scheduling/test_plan_shares.py",
+    ),
+    Fault(
+        "gpus-of-a-model-are-guaranteed-to-nobody",
+        "policies/scheduling/quota_tree.py",
+        "            found[column] = found[column] or found[gpu]\n",
+        "            pass\n",
+        "tests/policies/scheduling/test_plan_shares.py",
+    ),
+    Fault(
         "who-arrives-later-in-a-round-delays-who-has-no-promise-yet",
         "policies/scheduling/plan.py",
         "request.id not in self.profile.pins and self.ahead.plan(number)",

@@ -43,7 +43,7 @@ def held(world: World, tasks: int) -> list[dict[str, int]]:
 
 
 @pytest.mark.parametrize("resource", ["gpu", "gpu/h"], ids=["of all models", "of one model"])
-@pytest.mark.parametrize("depth", [0, 1])
+@pytest.mark.parametrize("depth", [0, 1, None], ids=["no promises", "one promise", "all are promised"])
 def test_two_queues_have_their_guarantees_and_by_weight_what_is_left(resource: str, depth: int) -> None:
     """Guaranteed 4 and 2 of 10 with weights 1 and 3: the 4 that are left go 1 to 3. GPUs of a model are not counted
     beside GPUs, as if they were something that nobody guarantees."""
