@@ -113,7 +113,7 @@ def test_every_right_of_the_worker_is_used_and_it_needs_no_other(field: Field) -
     refused = field.submit("refused", priorityClass="no-such-class")  # its pods: the Job itself is taken
     check(field)
     with volume_by_hand(field) as storage:
-        kept = field.submit("kept", storage=storage)
+        kept = field.submit("kept", storage=storage, nodes=2)  # which find each other by a Service
         look_into(field, kept, field.until_it_runs(kept))
         keep(field, kept)
         assert field.stack.ask("DELETE", f"/jobs/{kept}").status_code == 204
