@@ -110,10 +110,10 @@ def field(kube_api: TestCluster, minio: Minio, tmp_path_factory: pytest.TempPath
 
 
 def test_every_right_of_the_worker_is_used_and_it_needs_no_other(field: Field) -> None:
-    refused = field.submit("refused", priorityClass="no-such-class")  # its pods: the Job itself is taken
+    refused = field.submit("refused", nodes=2, priorityClass="no-such-class")  # its pods: the Job itself is taken
     check(field)
     with volume_by_hand(field) as storage:
-        kept = field.submit("kept", storage=storage, nodes=2)  # which find each other by a Service
+        kept = field.submit("kept", storage=storage)
         look_into(field, kept, field.until_it_runs(kept))
         keep(field, kept)
         assert field.stack.ask("DELETE", f"/jobs/{kept}").status_code == 204
@@ -122,6 +122,7 @@ def test_every_right_of_the_worker_is_used_and_it_needs_no_other(field: Field) -
     with placed_job(field.cluster, field.space, field.nodes[1]) as places:
         eventually(lambda: places() == [field.nodes[1]], MUCH, "a pod is let to its node")
     eventually(lambda: "no-such-class" in field.get(f"/jobs/{refused}")["reason"], MUCH, "why it gets no pods is told")
+    assert field.get(f"/jobs/{refused}/objects")["changes"] == []  # a Service among them: it has two pods
     field.cancel(refused)
     remove_strays(field)
     forbidden = [event for event in field.asked() if event["responseStatus"]["code"] == 403]
@@ -212,7 +213,7 @@ def remove_strays(field: Field) -> None:
     """Objects of a job that nobody knows go when somebody says so. The janitor's clock is an hour ahead: it spares what
     is young."""
     settings = ClusterSettings(namespace=field.space.name, image="train:1")
-    launch = launch_of(("true",), pod=PodNeeds())
+    launch = launch_of(("true",), nodes=2, pod=PodNeeds())  # with a Service
     administrator = KubeClient(Connection(field.cluster.kubeconfig, namespace=field.space.name))
     worker = KubeClient(Connection(field.kubeconfig, namespace=field.space.name))
     try:
