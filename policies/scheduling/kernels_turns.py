@@ -23,17 +23,19 @@ def drain_in_time(
     size: int,
     places: Ints,
     most: int,
+    looks: int,
 ) -> int:
     """As `drain`, but what has no room waits until enough of what runs has ended. `lengths`: of each gang, how long it
-    runs; `most`: places that are given. Returns how many were."""
-    count, turn, at_time = 0, 0, now
+    runs; `most`: places that are given; `looks`: how often all queues are looked at. Returns how many places were."""
+    count, turn, at_time, looks_left = 0, 0, now, looks
     open_band(tree, line, bands[turn], levels[turn])
-    while count < most:
+    while count < most and looks_left > 0:
         leaf = select(tree)
         if leaf < 0:
             turn += 1
             if turn == len(bands):
                 break
+            looks_left -= 1
             open_band(tree, line, bands[turn], levels[turn])
             continue
         at = line.cursor[leaf]
@@ -47,6 +49,7 @@ def drain_in_time(
             at_time = max(at_time, heap[0, END])
             use(tree, heap[0, LEAF], -heap[0, AMOUNTS:])
             size = _pop(heap, size)
+            looks_left -= 1
             turn = 0  # whoever is below a guarantee or its share now comes first
             open_band(tree, line, bands[turn], levels[turn])
             continue

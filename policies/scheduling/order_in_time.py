@@ -33,7 +33,7 @@ def in_time(world: World, now: int) -> Ints:
         return rank
     made = Round(waiting, world.quotas.copy(), lambda queue: world.usage.past(queue, now) if queue else {})
     most = min(len(waiting.sorted), world.settings.depth or len(waiting.sorted))
-    most = min(most, WORK // (len(made.tree.parent) * max(1, len(made.turns))))
+    looks = WORK // len(made.tree.parent)
     if not most or not made.turns:
         return rank
     turns = np.array(made.turns, np.int64).reshape(-1, 2)
@@ -42,7 +42,7 @@ def in_time(world: World, now: int) -> Ints:
     line = made.line._replace(bounded=False, begin=made.line.begin.copy())
     lengths = _lengths(world, rank, most)
     count = drain_in_time(
-        made.tree, line, turns[:, 0].copy(), turns[:, 1].copy(), lengths, now, heap, size, places, most
+        made.tree, line, turns[:, 0].copy(), turns[:, 1].copy(), lengths, now, heap, size, places, most, looks
     )
     found = np.where(rank > 0, rank + count, 0)
     first = waiting.sorted[places > 0]
