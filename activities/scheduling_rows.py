@@ -61,6 +61,7 @@ def batch_of(
         queues=[row.queue for row in rows],
         priorities=[values[row.priority_class] + row.priority % STEPS for row in rows],
         submitted=[int(row.asked_at.timestamp()) for row in rows],
+        seconds=[row.limit_seconds for row in rows],
         like=like,
         samples=[request(row) for row in firsts],
         make=make,

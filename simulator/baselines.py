@@ -24,10 +24,6 @@ class Waiting:
     def __lt__(self, other: "Waiting") -> bool:
         return self.key < other.key
 
-    @property
-    def length(self) -> int | None:
-        return self.request.estimate if self.request.limit is None else self.request.limit
-
 
 class Baseline:
     """The part that all share: the queue, and the room on nodes. `depth`: how many behind the first are looked at."""
@@ -82,7 +78,7 @@ class Baseline:
             request, pods = each.request, started[each.request.id]
             self.pool.take(request, pods)
             self._running[request.id] = (request, pods)
-            self.ahead.add(self.pool, request, pods, None if each.length is None else now + each.length)
+            self.ahead.add(self.pool, request, pods, None if request.seconds is None else now + request.seconds)
 
     def _behind(self, now: int, pool: Pool, first: int, starts: list[Start]) -> Decision:
         """The decision, once the gang at place `first` has not fitted into what is left in `pool`."""
@@ -135,14 +131,16 @@ class Easy(Baseline):
 
     def _behind(self, now: int, pool: Pool, first: int, starts: list[Start]) -> Decision:
         head = self.waiting[first]
-        begun = [(each.request, start.pods, each.length) for each, start in zip(self.waiting, starts, strict=False)]
+        begun = [
+            (each.request, start.pods, each.request.seconds) for each, start in zip(self.waiting, starts, strict=False)
+        ]
         found = earliest(pool, self.ahead.with_new(pool, begun, now), head.request, now)
         if found is None:  # it waits for a lost node or an endless gang, and nobody who starts now can delay it
             starts += self._passing(now, pool, first, None, None)
             return Decision(starts=tuple(starts))
         start, then, pods, firm = found
         starts += self._passing(now, pool, first, start, then)
-        end = None if head.length is None else start + head.length
+        end = None if head.request.seconds is None else start + head.request.seconds
         return Decision(starts=tuple(starts), promises=(Promise(head.request.id, start, end, pods, firm),))
 
     def _passing(self, now: int, pool: Pool, first: int, start: int | None, then: Pool | None) -> Iterator[Start]:
@@ -150,7 +148,7 @@ class Easy(Baseline):
         head = self.waiting[first]
         failed, late = {head.kind}, set[int]()
         for each in self._further(first):
-            in_time = start is None or (each.length is not None and now + each.length <= start)
+            in_time = start is None or (each.request.seconds is not None and now + each.request.seconds <= start)
             if each.kind in failed or (not in_time and each.kind in late):
                 continue
             pods = pool.place(each.request)

@@ -12,7 +12,6 @@ from policies.scheduling.kernels_time import NEVER
 from policies.scheduling.masks import Mask
 from policies.scheduling.model import Request, Running
 from policies.scheduling.profile import Profile
-from policies.scheduling.promises import length
 from policies.scheduling.quotas import Quotas
 from policies.scheduling.reclaim import Claims, may_reclaim
 from policies.scheduling.sizes import given_up, kept
@@ -80,7 +79,7 @@ class Displacing:
 
     def _unpromised(self, request: Request, allowed: Mask | None) -> Mask:
         """Nodes on which nobody is promised a start, whom the gang may not displace, while it would run there."""
-        seconds = length(request)
+        seconds = request.seconds
         until = NEVER if seconds is None else self.now + seconds
         free = np.ones(len(self.world.nodes.names), np.bool_) if allowed is None else allowed.copy()
         for name, row in self.profile.pins.items():
@@ -101,12 +100,12 @@ class Displacing:
         pins = {name: profile.promise(profile.pins[name]) for name in below} if request.displaces else {}
         requests = {name: profile.pins[name].request for name in pins}
         profile.unpin(pins)
-        if profile.may_start(request, proof.pods, length(request)):
+        if profile.may_start(request, proof.pods, request.seconds):
             return True
         profile.end([gang.request.id for gang in smaller])
         profile.run(before)
         for name, promise in pins.items():
-            profile.pin(requests[name], promise, length(requests[name]))
+            profile.pin(requests[name], promise, requests[name].seconds)
         return False
 
 

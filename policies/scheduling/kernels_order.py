@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from policies.scheduling.kernels_share import Flags, Ints, Tree, refresh, select, set_inner, set_leaf, use
 
 ENDLESS = 1 << 62
-WAITING, STARTED, FAILED = 0, 1, 2
+WAITING, STARTED, FAILED, PASSED = 0, 1, 2, 3  # passed: not offered, because one like it failed
 
 
 class Line(NamedTuple):

@@ -140,6 +140,16 @@ class Request:
     apart: str = ""  # gangs with the same word here share no node; empty: with anybody
     displaces: bool = False  # its priority class may move promises of lower ones
 
+    @property
+    def rigid(self) -> bool:
+        """Whether it runs with all of its pods or not at all."""
+        return all(role.fewest == role.count for role in self.roles)
+
+    @property
+    def seconds(self) -> int | None:
+        """How long it runs for planning: its limit, else what was learnt, else for ever."""
+        return self.limit if self.limit is not None else self.estimate
+
 
 @dataclass(frozen=True, slots=True)
 class Pod:

@@ -1,7 +1,5 @@
 """Whether a gang can start now, and where: with room, within quotas, and without delaying what others were promised."""
 
-import math
-
 import numpy as np
 
 from policies.scheduling.demands import demand
@@ -9,7 +7,6 @@ from policies.scheduling.masks import Mask
 from policies.scheduling.model import Cause, Pod, Promise, Refusal, Request
 from policies.scheduling.partial import largest_sizes
 from policies.scheduling.profile import Profile
-from policies.scheduling.promises import length
 from policies.scheduling.quotas import Quotas
 from policies.scheduling.seats import seat
 from policies.scheduling.sizes import fewest
@@ -27,7 +24,6 @@ class Offering:
         self.nodes = world.nodes
         self.fixed: dict[str, Promise] = {}
         self.seated: set[str] = set()
-        self._refused: dict[object, float] = {}  # kind of gang -> the shortest that would have delayed a promise
 
     def try_now(self, request: Request) -> tuple[Pod, ...] | Refusal:
         """Its places, taken, or why it has none now."""
@@ -41,6 +37,8 @@ class Offering:
         pinned = self.profile.pins.get(identity)
         if pinned is not None and pinned.start > self.now and pinned.line < 0:
             return self._not_yet(request)
+        if request.rigid:
+            return self._place(request, None)
         refusal: Refusal | None = None
 
         def fits(sizes: tuple[int, ...]) -> bool:
@@ -52,8 +50,6 @@ class Offering:
             self.world.placer.undo(request, found)
             return True
 
-        if all(role.fewest == role.count for role in request.roles):
-            return self._rigid(request, pinned is not None)
         sizes = largest_sizes(request, fits)
         if sizes is None:
             assert refusal is not None, "a size that does not fit was refused"
@@ -72,21 +68,9 @@ class Offering:
         self.world.placer.undo(request, found)
         return Refusal(request.id, Cause.PROMISED)
 
-    def _rigid(self, request: Request, pinned: bool) -> tuple[Pod, ...] | Refusal:
-        """As `_place`, and within a round no longer twin of one that would delay a promise is tried again."""
-        holder = self.profile.limits.of(request.queue)[0]
-        key, seconds = (request.roles, request.near, request.apart, request.reservation, holder), length(request)
-        endless = math.inf if seconds is None else seconds
-        if not pinned and key in self._refused and self._refused[key] <= endless:
-            return Refusal(request.id, Cause.PROMISED)
-        found = self._place(request, None)
-        if isinstance(found, Refusal) and found.cause is Cause.PROMISED:
-            self._refused[key] = min(endless, self._refused.get(key, math.inf))
-        return found
-
     def _place(self, request: Request, sizes: tuple[int, ...] | None) -> tuple[Pod, ...] | Refusal:
         """Where the score says, if that delays no promise; else where it delays none; else where it was planned."""
-        placer, seconds, allowed = self.world.placer, length(request), self.allowed(request)
+        placer, seconds, allowed = self.world.placer, request.seconds, self.allowed(request)
         if sizes is not None:
             shortage = self.quotas.fits(request.queue, demand(request, sizes))
             if shortage is not None:
@@ -115,7 +99,7 @@ class Offering:
             return self.profile.promise(pinned).pods if due else ()
         if self.profile.limits.of(request.queue)[1] >= 0:
             return ()  # a strict queue's gangs are planned after one another
-        found = self.profile.earliest(request, length(request), sizes, not_after=self.now)
+        found = self.profile.earliest(request, request.seconds, sizes, not_after=self.now)
         if found is None:
             return ()
         there = allowed is None or all(allowed[self.nodes.index[pod.node]] for pod in found.pods)

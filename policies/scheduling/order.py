@@ -4,13 +4,14 @@ One `Round` asks for the next gang, tries to place it, and says `started` or `fa
 queue's guarantee come before all that borrow, whatever their priority: what is guaranteed and asked for is not lent.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduling.kernels_order import FAILED, STARTED, WAITING, Line, drain, open_band, step
+from policies.scheduling.alike import Alike
+from policies.scheduling.kernels_order import FAILED, PASSED, STARTED, WAITING, Line, drain, open_band, step
 from policies.scheduling.kernels_share import refresh, refresh_all, select, use
 from policies.scheduling.model import Cause
 from policies.scheduling.quota_tree import ENDLESS
@@ -64,6 +65,7 @@ class Round:
         self.tree = make_tree(quotas, self._leaves, past)
         self._bands = Bands(waiting, self._leaves)
         self.line = self._line()
+        self._alike = Alike(waiting, quotas, self._leaves, self.line)
         self._place = np.full(len(waiting.requests), -1, np.int64)
         self._place[waiting.sorted] = np.arange(len(waiting.sorted))
         self._failed_first: dict[int, int] = {}  # kind -> the gang that failed for all of it
@@ -120,11 +122,19 @@ class Round:
                 return
         self._again(self._leaves.row[self.waiting.request(number).queue])
 
+    def pass_over(self, number: int, but: Container[str]) -> None:
+        """It failed because it would delay somebody, and so would each of its kind that runs as long and has the same
+        bounds above it: none of them is offered. `but`: gangs that have places of their own, and may start there."""
+        ids, ordered, state = self.waiting.ids, self.waiting.sorted, self.line.state
+        for at in self._alike.as_long(number).tolist():
+            if state[at] == WAITING and ids[ordered[at]] not in but:
+                state[at] = PASSED
+
     def freed(self, queue: str, demand: Mapping[str, int]) -> None:
         """A gang of `queue` was told to go: its amounts are free, and whatever failed is offered again."""
         self.quotas.remove(queue, demand)
         use(self.tree, self._leaves.row[queue], -self.vector(demand))
-        self.line.state[self.line.state == FAILED] = WAITING
+        self.line.state[self.line.state != STARTED] = WAITING
         self.line.dead[:] = False
         self._failed_first.clear()
         self._dominant.revive()
@@ -152,11 +162,10 @@ class Round:
     def whys(self, numbers: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], Skipped | None]]:
         """What `why` says of all of them, said once of each group of which it is the same. Gangs of strict and of
         stopped queues are in groups with those of their queue only."""
-        waiting, kinds = self.waiting, len(self.waiting.kinds)
+        waiting = self.waiting
         if not len(numbers):
             return
-        at, queue = self._place[numbers], waiting.queue[numbers]
-        code = (self._holders()[queue] * len(waiting.besides) + waiting.beside[numbers]) * kinds + waiting.kind[numbers]
+        at, code = self._place[numbers], self._alike.groups(numbers)
         firsts = [first for name in waiting.queues if (first := self._first_of(name)) is not None]
         alone = (self.line.state[at] == FAILED) | np.isin(numbers, firsts)
         code[alone] = -1 - numbers[alone]
@@ -172,13 +181,6 @@ class Round:
         """Numbers of all that have not started, in the order of `Waiting.sorted`."""
         left: NDArray[np.int64] = self.waiting.sorted[self.line.state != STARTED]
         return left
-
-    def _holders(self) -> NDArray[np.int64]:
-        """Of each queue of those that wait a number that it shares with others in which the same holds for a gang."""
-        leaves, rows = self._leaves, len(self.quotas.tree.rules)
-        own = [leaves.stopped[name] or self.line.strict[leaves.row[name]] for name in self.waiting.queues]
-        bounding = [self.quotas.bounding(name) for name in self.waiting.queues]
-        return np.where(own, rows + np.arange(len(own)), np.array(bounding, np.int64))
 
     def _shortage(self, holders: tuple[str, ...], kind: int) -> Shortage | None:
         """What keeps gangs of a kind out of these queues: thousands may wait that ask for the same, in queues without

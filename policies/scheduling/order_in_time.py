@@ -5,20 +5,16 @@ that wait put in order as if nothing ever ended, a queue that is guaranteed half
 comes free.
 """
 
-from statistics import median_low
-
 import numpy as np
 from numpy.typing import NDArray
 
-from policies.scheduling.kernels_time import NEVER
 from policies.scheduling.kernels_turns import AMOUNTS, drain_in_time, pushed
 from policies.scheduling.order import Round
-from policies.scheduling.promises import length
+from policies.scheduling.waiting import ENDLESS
 from policies.scheduling.world import World
 
 Ints = NDArray[np.int64]
 WORK = 1_000_000  # rows of queues that may be looked at: about 0.1 s
-ENDLESS = NEVER // 2  # of gangs whose ends are not known, so that an end can be added to a time
 
 
 def in_time(world: World, now: int) -> Ints:
@@ -40,7 +36,7 @@ def in_time(world: World, now: int) -> Ints:
     heap, size = _running(world, made, now, most)
     places = np.zeros(len(waiting.sorted), np.int64)
     line = made.line._replace(bounded=False, begin=made.line.begin.copy())
-    lengths = _lengths(world, rank, most)
+    lengths = waiting.seconds[waiting.sorted]
     count = drain_in_time(
         made.tree, line, turns[:, 0].copy(), turns[:, 1].copy(), lengths, now, heap, size, places, most, looks
     )
@@ -58,21 +54,9 @@ def _running(world: World, made: Round, now: int, most: int) -> tuple[Ints, int]
     leaves = np.zeros(len(rows), np.int64)
     amounts = np.zeros((len(rows), columns), np.int64)
     for at, (gang, taken) in enumerate(rows):
-        seconds = length(gang.request)
+        seconds = gang.request.seconds
         ends[at] = ENDLESS if seconds is None else max(now, gang.since + seconds)
         leaves[at] = made.row_of(gang.request.queue)
         amounts[at] = made.vector(taken)
     heap = np.zeros((len(rows) + most + 1, AMOUNTS + columns), np.int64)
     return heap, pushed(heap, ends, leaves, amounts)
-
-
-def _lengths(world: World, rank: Ints, most: int) -> Ints:
-    """How long each of those that wait runs, in the order of `sorted`. Only the first are asked; for others that come
-    forward the middle of these stands."""
-    waiting = world.waiting
-    asked = np.flatnonzero((rank > 0) & (rank <= most)).tolist()
-    known = {number: length(waiting.request(number)) for number in asked}
-    told = [ENDLESS if seconds is None else seconds for seconds in known.values()]
-    by_number = np.full(len(rank), median_low(told) if told else ENDLESS, np.int64)
-    by_number[list(known)] = told
-    return by_number[waiting.sorted]

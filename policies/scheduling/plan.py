@@ -31,7 +31,7 @@ from policies.scheduling.offering import Offering
 from policies.scheduling.order import Round, Skipped
 from policies.scheduling.order_in_time import in_time
 from policies.scheduling.profile import Profile
-from policies.scheduling.promises import length, promised
+from policies.scheduling.promises import promised
 from policies.scheduling.reasons import Reasons
 from policies.scheduling.seats import seat
 from policies.scheduling.world import World
@@ -118,7 +118,7 @@ class _Plan:
                 self._offer(number)
 
     def _fix(self, request: Request, pods: tuple[Pod, ...], start: int) -> None:
-        seconds = length(request)
+        seconds = request.seconds
         end = None if seconds is None else start + seconds
         self.fixed[request.id] = Promise(request.id, start, end, pods, firm=False)
         if request.id in self.profile.pins:
@@ -170,6 +170,8 @@ class _Plan:
         anywhere = self.offering.allowed(request) is None
         whole = anywhere and found.cause in (Cause.CAPACITY, Cause.TOPOLOGY, Cause.NEVER)
         self.order.failed(number, whole_shape=whole)
+        if found.cause is Cause.PROMISED and request.id not in self.profile.pins and request.rigid:
+            self.order.pass_over(number, but=self.profile.pins)
 
     def _start(self, number: int, request: Request, pods: tuple[Pod, ...]) -> None:
         self.starts.append(Start(request.id, pods))

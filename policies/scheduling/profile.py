@@ -209,10 +209,10 @@ class Profile:
         pods: Sequence[Pod] = gang.pods
         if not all([pod.node in self.nodes.index for pod in pods]):
             pods = [pod for pod in pods if pod.node in self.nodes.index]
-        length = request.limit if request.limit is not None else request.estimate
-        row = self._seated(self.row(request, length, sizes_of(request, pods)), pods, self.now)
-        if length is not None:
-            row.end = gang.since + length
+        seconds = request.seconds
+        row = self._seated(self.row(request, seconds, sizes_of(request, pods)), pods, self.now)
+        if seconds is not None:
+            row.end = gang.since + seconds
         if gang.leaving:
             row.end, row.declared = min(row.end, self.now + self.step), False
         row.due = row.end

@@ -39,11 +39,6 @@ class Outlook:
     too_large: bool = False
 
 
-def length(request: Request) -> int | None:
-    """How long it runs for planning: its limit, else what was learnt, else for ever."""
-    return request.limit if request.limit is not None else request.estimate
-
-
 def promised(
     profile: Profile, waiting: Sequence[Request], kept: Iterable[Promise] = (), *, strict: bool = True
 ) -> tuple[Outlook, ...]:
@@ -97,7 +92,7 @@ def _resume(
         if name in asked and name not in before:
             before[name], reasons[name] = promise, "a node of its place is gone"
             if all(pod.node in profile.nodes.index for pod in promise.pods):
-                rows[name] = profile.planned(asked[name], promise, length(asked[name]))
+                rows[name] = profile.planned(asked[name], promise, asked[name].seconds)
                 rows[name].start = max(promise.start, profile.now)
                 reasons[name] = _why(profile, rows[name], promise, late)
     _again(profile, asked, rows)
@@ -215,7 +210,7 @@ def _hold(profile: Profile, rows: Sequence[Row], modes: Sequence[int]) -> None:
 
 def fresh_row(profile: Profile, request: Request) -> Row:
     """A gang without a place, at its fewest pods."""
-    return profile.row(request, length(request), fewest(request))
+    return profile.row(request, request.seconds, fewest(request))
 
 
 def _outlook(profile: Profile, request: Request, before: Promise | None, reasons: Mapping[str, str]) -> Outlook:

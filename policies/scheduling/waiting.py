@@ -13,7 +13,8 @@ from policies.scheduling.quotas import Quotas
 # One integer says where a gang is in the order: 1 bit without a reservation, 12 rank, 18 queue, 32 submitted.
 RANK, QUEUE, SUBMITTED = 12, 18, 32
 LAST = (1 << SUBMITTED) - 1
-BY_NUMBER = ("ids", "kind", "beside", "queue", "_priority", "_submitted", "_free_to_all", "_key", "_gone")
+ENDLESS = 1 << 61  # seconds of a gang of which nobody knows when it ends: with any time added it is a time still
+BY_NUMBER = ("ids", "kind", "beside", "queue", "seconds", "_priority", "_submitted", "_free_to_all", "_key", "_gone")
 SPARE = 1024  # kinds of which nobody waits any more, before they are forgotten
 
 Kind = tuple[tuple[Role, ...], Near, str, str | None]
@@ -28,6 +29,7 @@ class Batch:
     queues: Sequence[str]
     priorities: Sequence[int]
     submitted: Sequence[int]
+    seconds: Sequence[int | None]
     like: Sequence[int]
     samples: Sequence[Request]
     make: Callable[[str], Request]
@@ -54,6 +56,7 @@ class Waiting:
         self.kind: NDArray[np.int64] = np.zeros(1024, np.int64)
         self.beside: NDArray[np.int64] = np.zeros(1024, np.int64)
         self.queue: NDArray[np.int64] = np.zeros(1024, np.int64)  # as `queues` numbers them
+        self.seconds: NDArray[np.int64] = np.zeros(1024, np.int64)  # that it runs, for planning
         self._priority: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._submitted: NDArray[np.int64] = np.zeros(1024, np.int64)
         self._free_to_all: NDArray[np.bool_] = np.zeros(1024, np.bool_)  # without a reservation
@@ -98,6 +101,7 @@ class Waiting:
         self.index[request.id] = number
         self.ids[number] = request.id
         self.queue[number] = self.queues.setdefault(request.queue, len(self.queues))
+        self.seconds[number] = ENDLESS if request.seconds is None else request.seconds
         self._priority[number] = request.priority
         self._submitted[number] = min(max(request.submitted, 0), LAST)
         self._free_to_all[number] = not request.reservation
@@ -127,6 +131,7 @@ class Waiting:
         rows, like = slice(first, first + count), np.array(batch.like, np.int64)
         self.ids[rows] = batch.ids
         self.queue[rows] = [self.queues[name] for name in batch.queues]
+        self.seconds[rows] = [ENDLESS if seconds is None else seconds for seconds in batch.seconds]
         self._priority[rows] = batch.priorities
         self._submitted[rows] = np.clip(np.array(batch.submitted, np.int64), 0, LAST)
         self._free_to_all[rows] = np.array([not each.reservation for each in batch.samples], np.bool_)[like]

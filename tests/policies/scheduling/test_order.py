@@ -1,4 +1,5 @@
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -291,3 +292,41 @@ def test_the_order_is_a_permutation_of_what_starts_and_limits_hold(
     for name in running.copy():
         end(quotas, running, name)
     assert [quotas.used("", resource) for resource in ("cpu", "gpu")] == [0, 0]
+
+
+def test_a_gang_that_would_delay_somebody_keeps_those_alike_back_that_run_as_long_and_have_no_places_of_their_own() -> (
+    None
+):
+    limited = queue("limited", cpu=Quota(limit=50))
+    long, short, endless = 60, 59, None
+    requests = [
+        replace(gang(name, to, cpu=cpu, at=at), limit=limit)
+        for at, (name, to, cpu, limit) in enumerate(
+            [
+                ("first", "a", 4, long),
+                ("as-long", "b", 4, long),
+                ("shorter", "b", 4, short),
+                ("endless", "a", 4, endless),
+                ("other-shape", "b", 2, long),
+                ("other-bounds", "limited", 4, long),
+                ("with-places", "b", 4, endless),
+            ]
+        )
+    ]
+    waiting = Waiting(requests)
+    made = Round(waiting, Quotas([A, queue("b"), limited], {"cpu": 99}))
+    offered = []
+    for number in made:
+        offered.append(waiting.request(number).id)
+        made.failed(number)
+        if offered == ["first"]:
+            made.pass_over(number, but={"with-places"})
+    assert sorted(offered) == ["first", "other-bounds", "other-shape", "shorter", "with-places"]
+    assert {waiting.ids[number] for number in made.left()} == {each.id for each in requests}
+    assert made.why(waiting.index["as-long"]) is None, "no bound of the order keeps it: whoever asks says why"
+    made.freed("a", {})
+    again = []
+    for number in made:
+        again.append(waiting.request(number).id)
+        made.failed(number)
+    assert sorted(again) == sorted(each.id for each in requests), "what was freed may be enough for any of them"

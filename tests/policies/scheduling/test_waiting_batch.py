@@ -12,13 +12,14 @@ from tests.policies.scheduling.plan_parts import gang
 
 SHAPES = (gang("", 1), gang("", 2), gang("", 1, gpus=4), gang("", 1, reservation="night"))
 ONE = st.builds(
-    lambda shape, queue, priority, submitted: replace(
-        SHAPES[shape], queue=queue, priority=priority, submitted=submitted
+    lambda shape, queue, priority, submitted, limit: replace(
+        SHAPES[shape], queue=queue, priority=priority, submitted=submitted, limit=limit
     ),
     st.integers(0, len(SHAPES) - 1),
     st.sampled_from("xyz"),
     st.integers(0, 5),
     st.integers(0, 9),
+    st.none() | st.integers(1, 9),
 )
 
 
@@ -40,17 +41,20 @@ def batch(requests: list[Request]) -> Batch:
         queues=[each.queue for each in requests],
         priorities=[each.priority for each in requests],
         submitted=[each.submitted for each in requests],
+        seconds=[each.seconds for each in requests],
         like=like,
         samples=samples,
         make=by_id.__getitem__,
     )
 
 
-def ordered(waiting: Waiting) -> list[tuple[Request, int]]:
-    """In order, with how each is counted."""
+def ordered(waiting: Waiting) -> list[tuple[Request, int, int]]:
+    """In order, with how each is counted and how long it runs."""
     waiting.settle()
-    numbers = waiting.sorted.tolist()
-    return [(waiting.request(number), waiting.kinds.index(waiting.kinds[waiting.kind[number]])) for number in numbers]
+    return [
+        (waiting.request(number), int(waiting.kind[number]), int(waiting.seconds[number]))
+        for number in waiting.sorted.tolist()
+    ]
 
 
 @given(st.lists(ONE, max_size=12), st.lists(ONE, max_size=12), st.data())
