@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import select
 from sqlalchemy.orm import Session
 
 from store.paging import Page, cursor, cut, read_number
 from store.tables_scheduling import DecisionRow
-from store.upsert import changed
+from store.upsert import delete_oldest
 
 
 def get(session: Session, pool: str, number: int) -> DecisionRow | None:
@@ -23,6 +23,6 @@ def page(session: Session, pool: str, limit: int, after: str | None = None) -> P
     return cut(rows, limit, lambda row: cursor(row.number))
 
 
-def forget(session: Session, before: datetime) -> int:
-    """Remove decisions made before then; returns how many."""
-    return changed(session, delete(DecisionRow).where(DecisionRow.at < before))
+def forget(session: Session, before: datetime, limit: int) -> int:
+    """Remove decisions made before then, at most so many; returns how many."""
+    return delete_oldest(session, DecisionRow, DecisionRow.at, before, limit)

@@ -6,6 +6,8 @@ to write later could neither wait nor go on; this way writers queue, and readers
 
 import os
 import random
+import sqlite3
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -124,8 +126,7 @@ def _open_sqlite(address: URL, durable: bool) -> Engine:
     file = Path(address.database or "")
     if not file.parent.is_dir():
         raise PerdureError("PD-3701", f"the folder of {file} does not exist")
-    # SQLite gives its -wal and -shm files the mode of the main file, so this settles all three.
-    os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
+    _make_private(file)
     turn = {TURN: threading.RLock()}
     threads = {"check_same_thread": False}
     engine = create_engine(address, connect_args=threads, execution_options=turn, hide_parameters=True, **POOL)
@@ -134,7 +135,7 @@ def _open_sqlite(address: URL, durable: bool) -> Engine:
     def prepare(connection: Any, _record: Any) -> None:
         connection.isolation_level = None  # the driver begins no transaction by itself; `begin` below does
         connection.execute(f"PRAGMA busy_timeout = {BUSY_MILLISECONDS}")
-        connection.execute("PRAGMA journal_mode = WAL")
+        _write_ahead(connection)
         connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'NORMAL'}")
         connection.execute("PRAGMA foreign_keys = ON")
 
@@ -145,3 +146,33 @@ def _open_sqlite(address: URL, durable: bool) -> Engine:
         connection.exec_driver_sql("BEGIN" if read_only else "BEGIN IMMEDIATE")
 
     return engine
+
+
+def _make_private(file: Path) -> None:
+    """Make the file where it is missing, for its owner alone; its -wal and -shm files will have the same mode.
+
+    A file that is there is not opened: to close it would drop the locks that this process holds on it.
+    """
+    if file.exists():
+        return
+    new, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
+    os.close(new)
+    try:
+        os.link(name, file)
+    except FileExistsError:
+        pass  # another process was first
+    finally:
+        os.unlink(name)
+
+
+def _write_ahead(connection: sqlite3.Connection) -> None:
+    """Where several set this at once SQLite does not wait for the others, but says that it is busy."""
+    patience = time.monotonic() + BUSY_MILLISECONDS / 1000
+    while True:
+        try:
+            connection.execute("PRAGMA journal_mode = WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF != SQLITE_BUSY or time.monotonic() > patience:
+                raise
+        time.sleep(random.uniform(0, LONGEST_PAUSE / 50))

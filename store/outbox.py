@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select, update
+from sqlalchemy import select, update
 from sqlalchemy.orm import Session
 
 from store.base import Document
 from store.tables_scheduling import OutboxRow
-from store.upsert import changed, chunks, insert_missing, insert_missing_many
+from store.upsert import changed, chunks, delete_oldest, insert_missing, insert_missing_many
 
 
 def add(session: Session, key: str, topic: str, target: str, body: Document, now: datetime) -> bool:
@@ -52,6 +52,7 @@ def topics(session: Session, older_than: datetime) -> list[str]:
     return list(session.scalars(select(OutboxRow.topic).where(*late).distinct().order_by(OutboxRow.topic)))
 
 
-def forget(session: Session, before: datetime) -> int:
-    """Remove messages that were delivered before then. One that was not is kept until it is."""
-    return changed(session, delete(OutboxRow).where(OutboxRow.delivered_at < before))
+def forget(session: Session, before: datetime, limit: int) -> int:
+    """Remove messages that were delivered before then, at most so many; how many. One that was not is kept until it
+    is."""
+    return delete_oldest(session, OutboxRow, OutboxRow.delivered_at, before, limit)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Select, and_, delete, or_, select, tuple_, update
+from sqlalchemy import ColumnElement, Select, and_, or_, select, tuple_, update
 from sqlalchemy.orm import Session, aliased
 
 from definitions.cluster import LOCAL_CLUSTER
@@ -22,7 +22,7 @@ from store.tables_clusters import ClusterRow, InstallationRow
 from store.tables_jobs import ArtifactRow, JobRow
 from store.tables_library import ScheduleRow, SnapshotRow
 from store.tables_scheduling import OutboxRow
-from store.upsert import changed, chunks, insert_missing
+from store.upsert import changed, chunks, delete_oldest, insert_missing
 
 ONLY = 1  # the number of the one installation that a database has
 
@@ -201,9 +201,9 @@ def unused_snapshots(
     return list(session.scalars(query.order_by(*key).limit(limit)))
 
 
-def forget_requests(session: Session, before: datetime) -> int:
-    """Remove idempotency rows from before then."""
-    return changed(session, delete(IdempotencyRow).where(IdempotencyRow.created_at < before))
+def forget_requests(session: Session, before: datetime, limit: int) -> int:
+    """Remove idempotency rows from before then, at most so many; how many."""
+    return delete_oldest(session, IdempotencyRow, IdempotencyRow.created_at, before, limit)
 
 
 def secrets_sealed_otherwise(

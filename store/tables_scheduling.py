@@ -128,6 +128,7 @@ class DecisionRow(Base):
     """One decision that changed something. `digest`: of what it was made from."""
 
     __tablename__ = "decisions"
+    __table_args__ = (Index("ix_decisions_at", "at"),)
 
     pool: Mapped[str] = mapped_column(primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -148,6 +149,12 @@ class OutboxRow(Base):
             "created_at",
             sqlite_where=text("delivered_at IS NULL"),
             postgresql_where=text("delivered_at IS NULL"),
+        ),
+        Index(
+            "ix_outbox_delivered",
+            "delivered_at",
+            sqlite_where=text("delivered_at IS NOT NULL"),
+            postgresql_where=text("delivered_at IS NOT NULL"),
         ),
     )
 

@@ -1,13 +1,14 @@
 """Statements that both databases understand, and that say how many rows they changed."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from itertools import islice
 from types import ModuleType
 from typing import Any, TypeVar, cast
 
-from sqlalchemy import CursorResult, Delete, Executable, Table, Update
+from sqlalchemy import CursorResult, Delete, Executable, Table, Update, delete, select, tuple_
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.orm import Session
+from sqlalchemy.orm import InstrumentedAttribute, Session
 
 from store.base import Base
 
@@ -73,6 +74,15 @@ def changed(session: Session, statement: Update | Delete) -> int:
     """Run an update or a delete and return how many rows it met. Rows loaded before are not refreshed."""
     result = session.execute(statement, execution_options={"synchronize_session": False})
     return cast(CursorResult[Any], result).rowcount
+
+
+def delete_oldest(
+    session: Session, table: type[Base], at: InstrumentedAttribute[Any], before: datetime, limit: int
+) -> int:
+    """Delete rows of which the time `at` is before then, at most so many, the oldest first; how many there were."""
+    key = [table.__table__.c[column.name] for column in table.__table__.primary_key]
+    oldest = select(*key).where(at < before).order_by(at).limit(limit)
+    return changed(session, delete(table).where(tuple_(*key).in_(oldest)))
 
 
 def run_each(session: Session, statement: Executable, rows: Iterable[Mapping[str, Any]]) -> None:

@@ -3,14 +3,17 @@
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import datetime
 from typing import TypeVar
 
 from sqlalchemy import Engine
+from sqlalchemy.orm import Session
 
 from activities.ports import PortError
 from store.engine import reading, transaction
 
 PAGE = 200
+FORGOTTEN = 2_000  # in one transaction
 log = logging.getLogger(__name__)
 T = TypeVar("T")
 
@@ -31,6 +34,16 @@ class RowWalk:
                     return
                 yield row
             last = rows[-1]
+
+    def forget(self, work: Callable[[Session, datetime, int], int], before: datetime) -> int:
+        """Remove rows from before then, some in each transaction, so that nobody waits long for one; how many."""
+        count = 0
+        while not self.halted():
+            gone = self.write(work, before, FORGOTTEN)
+            count += gone
+            if gone < FORGOTTEN:
+                break
+        return count
 
     def read(self, work: Callable[..., T], *values: object) -> T:
         with reading(self._engine) as active:

@@ -137,9 +137,9 @@ class Sweeper:
 
     def _forget(self, now: datetime) -> int:
         return (
-            self._rows.write(system.forget_requests, now - self._rules.requests)
-            + self._rows.write(decisions.forget, now - self._rules.decisions)
-            + self._rows.write(outbox.forget, now - self._rules.messages)
+            self._rows.forget(system.forget_requests, now - self._rules.requests)
+            + self._rows.forget(decisions.forget, now - self._rules.decisions)
+            + self._rows.forget(outbox.forget, now - self._rules.messages)
         )
 
 

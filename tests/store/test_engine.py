@@ -1,7 +1,11 @@
 """Transactions: what a reader may not do, who waits for whom, and what is tried again."""
 
+import sqlite3
 import stat
+import subprocess
+import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
@@ -120,6 +124,38 @@ def test_the_loser_of_a_deadlock_is_run_again(postgres_engine: Engine) -> None:
     assert len(runs) == 3
     with reading(postgres_engine) as active:
         assert active.scalars(select(ScheduleRow.generation)).all() == [3, 3]
+
+
+def test_a_file_that_somebody_changes_at_this_moment_is_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """SQLite says at once that it is busy, whatever patience it was told to have."""
+    other = sqlite3.connect(tmp_path / "x.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    monkeypatch.setattr(time, "sleep", lambda _seconds: other.rollback())
+    engine = open_engine(f"sqlite:///{tmp_path / 'x.db'}")
+    with reading(engine) as active:
+        assert active.scalar(text("PRAGMA journal_mode")) == "wal"
+    other.close()
+    engine.dispose()
+
+
+def test_who_opens_a_file_once_more_keeps_what_it_has_of_it(tmp_path: Path) -> None:
+    """A process that closes any descriptor of a file loses its locks on it; another would then take it for the last
+    that has it open, and remove the log that this one still writes to."""
+    url = f"sqlite:///{tmp_path / 'x.db'}"
+    look = f"import sqlite3; print(sqlite3.connect({str(tmp_path / 'x.db')!r}).execute('SELECT x FROM t').fetchall())"
+    first = open_engine(url)
+    with session(first) as active:
+        active.execute(text("CREATE TABLE t (x)"))
+    second = open_engine(url)
+    for number in (1, 2):
+        with session(first) as active:
+            active.execute(text(f"INSERT INTO t VALUES ({number})"))
+        seen = subprocess.run([sys.executable, "-c", look], check=True, capture_output=True, text=True).stdout
+        assert seen.strip() == str([(other,) for other in range(1, number + 1)])
+    first.dispose()
+    second.dispose()
 
 
 def test_a_busy_file_is_waited_for_and_then_tried_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def test_old_keys_are_swept(engine: Engine) -> None:
     _reserve(engine)
     _reserve(engine, replace(REQUEST, key="young"), NOW + timedelta(hours=1))
     with session(engine) as active:
-        assert system.forget_requests(active, NOW + timedelta(minutes=1)) == 1
+        assert system.forget_requests(active, NOW + timedelta(minutes=1), 10) == 1
         assert active.scalars(select(IdempotencyRow.key)).all() == ["young"]
 
 

@@ -50,10 +50,10 @@ def test_a_delivered_message_waits_no_more_and_only_it_is_forgotten(engine: Engi
         assert outbox.delivered(active, ["a", "b", "unheard-of"], NOW) == 2
         assert outbox.delivered(active, ["b", "a"], NOW + HOUR) == 0
         assert outbox.delivered(active, [], NOW) == 0
-        assert outbox.forget(active, NOW) == 0
+        assert outbox.forget(active, NOW, 10) == 0
     assert keys(engine) == ["c"]
     with session(engine) as active:
-        assert outbox.forget(active, NOW + timedelta(seconds=1)) == 2
+        assert [outbox.forget(active, NOW + timedelta(seconds=1), 1) for _ in range(3)] == [1, 1, 0]
     assert keys(engine) == ["c"]
 
 
@@ -74,5 +74,5 @@ def test_decisions_are_paged_newest_first_and_forgotten_by_age(engine: Engine) -
         with pytest.raises(BadCursor):
             decisions.page(active, POOL, 3, "x")
     with session(engine) as active:
-        assert decisions.forget(active, NOW) == 0
-        assert decisions.forget(active, NOW + HOUR) == 5
+        assert decisions.forget(active, NOW, 10) == 0
+        assert [decisions.forget(active, NOW + HOUR, 3) for _ in range(3)] == [3, 2, 0]

@@ -24,7 +24,7 @@ from definitions.attempt import ArtifactRecord, AttemptRef, CheckpointRecord
 from definitions.object_keys import artifact_key, log_prefix, snapshot_key
 from definitions.states import Phase
 from policies.cleanup import CleanupRules
-from store import artifacts, checkpoints, clusters, events, idempotency, jobs, outbox, snapshots
+from store import artifacts, checkpoints, clusters, decisions, events, idempotency, jobs, outbox, snapshots
 from store.engine import reading, session
 from store.idempotency import Request
 from store.sealing import Keys
@@ -35,6 +35,7 @@ from tests.store.scheduling import POOL, count, place, waiting_job
 from tests.support.database import migrated
 from tests.support.polling import eventually_async
 from workers.purger import Purger
+from workers.row_walk import RowWalk
 from workers.sweeper import Sweeper
 
 DAY = timedelta(days=1)
@@ -252,7 +253,11 @@ def test_answers_are_forgotten_after_a_day(world: World) -> None:
         assert active.scalars(select(IdempotencyRow)).all() == []
 
 
-def test_decisions_and_delivered_messages_are_forgotten_after_their_time(world: World) -> None:
+@pytest.mark.parametrize("at_once", [1, 2000])
+def test_decisions_and_delivered_messages_are_forgotten_after_their_time(
+    world: World, at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("workers.row_walk.FORGOTTEN", at_once)
     told, waiting = waiting_job(world.engine), waiting_job(world.engine, "other")
     place(world.engine, told)
     with session(world.engine) as active:
@@ -265,6 +270,17 @@ def test_decisions_and_delivered_messages_are_forgotten_after_their_time(world: 
     assert world.sweep(5 * DAY + timedelta(seconds=1)) == 1
     with reading(world.engine) as active:
         assert [left.target for left in outbox.waiting(active, f"pool/{POOL}", 10)] == [f"job/acme/{waiting.id}"]
+
+
+def test_a_sweeper_that_is_to_stop_forgets_no_further_rows(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("workers.row_walk.FORGOTTEN", 1)
+    for name in ("a", "b", "c"):
+        place(world.engine, waiting_job(world.engine, name))
+    rows = RowWalk(world.engine)
+    stops = iter([False, False, True])
+    rows.halted = lambda: next(stops)
+    assert rows.forget(decisions.forget, NOW + DAY) == 2
+    assert count(world.engine, DecisionRow) == [1]
 
 
 @pytest.mark.parametrize("side", ["before", "after"])
