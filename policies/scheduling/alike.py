@@ -18,6 +18,7 @@ class Alike:
 
     def __init__(self, waiting: Waiting, quotas: Quotas, leaves: Leaves, line: Line) -> None:
         self._waiting, self._quotas, self._leaves, self._line = waiting, quotas, leaves, line
+        self._told: dict[int, int] = {}  # group -> how many of it, from the longest on
 
     @cached_property
     def holders(self) -> Ints:
@@ -35,23 +36,38 @@ class Alike:
         return code
 
     def as_long(self, number: int) -> Ints:
-        """Places in `sorted` of all of its kind, under its bounds, that run as long as it or longer."""
+        """Places in `sorted` of all of its kind, under its bounds, that run as long as it or longer, each place once:
+        without those that were told before."""
         waiting = self._waiting
-        kind = int(waiting.kind[number])
-        begin, end = np.searchsorted(self._kinds, (kind, kind + 1))
-        places = self._by_kind[begin:end]
-        numbers = waiting.sorted[places]
-        same = self.holders[waiting.queue[numbers]] == self.holders[waiting.queue[number]]
-        found: Ints = places[same & (waiting.seconds[numbers] >= waiting.seconds[number])]
+        group = int(self._group(np.array([number], np.int64))[0])
+        begin, end = np.searchsorted(self._groups, (group, group + 1))
+        count = int(np.searchsorted(self._shorter[begin:end], -waiting.seconds[number], side="right"))
+        told = self._told.get(group, 0)
+        self._told[group] = max(told, count)
+        return self._longest_first[begin + told : begin + max(told, count)]
+
+    def start_again(self) -> None:
+        """All may be told once more."""
+        self._told.clear()
+
+    def _group(self, numbers: Ints) -> Ints:
+        waiting = self._waiting
+        found: Ints = self.holders[waiting.queue[numbers]] * len(waiting.kinds) + waiting.kind[numbers]
         return found
 
     @cached_property
-    def _by_kind(self) -> Ints:
-        """All places in the order of their kinds."""
-        found: Ints = np.argsort(self._line.kind, kind="stable")
+    def _longest_first(self) -> Ints:
+        """All places, those of a group together."""
+        ordered = self._waiting.sorted
+        found: Ints = np.lexsort((-self._waiting.seconds[ordered], self._group(ordered)))
         return found
 
     @cached_property
-    def _kinds(self) -> Ints:
-        found: Ints = self._line.kind[self._by_kind]
+    def _groups(self) -> Ints:
+        return self._group(self._waiting.sorted[self._longest_first])
+
+    @cached_property
+    def _shorter(self) -> Ints:
+        """Seconds of `_longest_first`, negative."""
+        found: Ints = -self._waiting.seconds[self._waiting.sorted[self._longest_first]]
         return found

@@ -137,6 +137,7 @@ class Round:
         self.line.state[self.line.state != STARTED] = WAITING
         self.line.dead[:] = False
         self._failed_first.clear()
+        self._alike.start_again()
         self._dominant.revive()
         self.line.beside_room[:] = ENDLESS
         self._turn = -1

@@ -1,3 +1,4 @@
+import math
 import random
 from dataclasses import replace
 
@@ -330,3 +331,35 @@ def test_a_gang_that_would_delay_somebody_keeps_those_alike_back_that_run_as_lon
         again.append(waiting.request(number).id)
         made.failed(number)
     assert sorted(again) == sorted(each.id for each in requests), "what was freed may be enough for any of them"
+
+
+LIMITS = st.none() | st.integers(1, 4)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "b", "limited"]), st.integers(1, 2), LIMITS, st.booleans()), max_size=25)
+)
+def test_nobody_is_offered_who_runs_as_long_as_one_alike_that_failed(
+    gangs: list[tuple[str, int, int | None, bool]],
+) -> None:
+    requests = [
+        replace(gang(f"g{at}", to, cpu=cpu, at=at), limit=limit) for at, (to, cpu, limit, _) in enumerate(gangs)
+    ]
+    with_places = {request.id for request, (*_, has) in zip(requests, gangs, strict=True) if has}
+    waiting = Waiting(requests)
+    made = Round(waiting, Quotas([A, queue("b"), queue("limited", cpu=Quota(limit=50))], {"cpu": 99}))
+    failed: dict[tuple[bool, int], float] = {}
+    offered = set()
+    for number in made:
+        request = waiting.request(number)
+        offered.add(request.id)
+        key, seconds = (request.queue == "limited", request.roles[0].shape.cpu), request.limit or math.inf
+        made.failed(number)
+        if request.id not in with_places:
+            assert key not in failed or seconds < failed[key]
+            failed[key] = seconds
+            made.pass_over(number, but=with_places)
+    for request in requests:
+        key = (request.queue == "limited", request.roles[0].shape.cpu)
+        assert request.id in offered or failed[key] <= (request.limit or math.inf)
+    assert with_places <= offered
