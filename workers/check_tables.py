@@ -3,7 +3,7 @@
 from typing import NoReturn
 
 from store.engine import open_engine
-from store.migrate import check_engine
+from store.schema import check_engine
 from workers.process import run
 from workers.settings import Settings
 

@@ -16,7 +16,7 @@ from temporalio.client import Client
 
 from definitions.errors import PerdureError
 from store.engine import open_engine
-from store.migrate import check_engine
+from store.schema import check_engine
 from workers.cluster_loops import find_cluster
 from workers.cluster_parts import Opening
 from workers.control import connect, loops_until, working

@@ -24,7 +24,7 @@ from definitions.errors import PerdureError
 from definitions.quantities import format_duration
 from store import clusters
 from store.engine import reading
-from store.migrate import check_engine
+from store.schema import check_engine
 from workers.namespace import missing_attributes, read_retention
 from workers.registry import CONTROL
 from workers.settings import Settings

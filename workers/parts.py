@@ -22,7 +22,7 @@ from activities.adapters.secrets import SqlSecrets
 from activities.ports import Journal, ObjectStore, Runtime
 from definitions.cluster import LOCAL_CLUSTER
 from store.engine import open_engine
-from store.migrate import check_engine
+from store.schema import check_engine
 from store.sealing import Keys, load_keys
 from workers import registry
 from workers.end_teller import EndTeller

@@ -14,8 +14,8 @@ UV = Path(sys.executable).with_name("uv")
 PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from store import migrate
-assert migrate.upgrade(sys.argv[2]) == migrate.check(sys.argv[2]) == migrate.head()
+from store import migrate, schema
+assert migrate.upgrade(sys.argv[2]) == schema.check(sys.argv[2]) == schema.head()
 print(migrate.__file__)
 """
 

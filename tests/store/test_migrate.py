@@ -1,6 +1,8 @@
 """Migrations arrive at exactly the tables of the code, whoever runs them and whatever happens meanwhile."""
 
 import re
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,13 +12,15 @@ from pathlib import Path
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
+from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, Engine, insert, inspect, text
 from sqlalchemy.exc import DBAPIError
 
 from definitions.errors import PerdureError
-from store import migrate
+from store import migrate, schema
 from store.engine import open_engine
 from store.tables import ScheduleRow, metadata
+from tests.arch.source import ROOT
 from tests.support.postgres import fresh_database
 
 SCHEDULE = {"paused": False, "generation": 1, "created_at": datetime(2026, 1, 1, tzinfo=UTC)}
@@ -61,17 +65,17 @@ def test_postgresql_has_column_for_column_what_the_tables_say(postgres_server: s
 
 def test_an_empty_database_is_refused_until_it_is_migrated(database_url: str, empty: Engine) -> None:
     with pytest.raises(PerdureError, match="has no schema yet") as refused:
-        migrate.check(database_url)
+        schema.check(database_url)
     assert refused.value.code.code == "PD-3700"
-    assert migrate.upgrade(database_url) == migrate.head()
-    assert migrate.check(database_url) == migrate.check_engine(empty) == migrate.head()
+    assert migrate.upgrade(database_url) == schema.head()
+    assert schema.check(database_url) == schema.check_engine(empty) == schema.head()
 
 
 def test_migrating_again_changes_nothing(database_url: str, empty: Engine) -> None:
     migrate.upgrade(database_url)
     with empty.begin() as connection:
         connection.execute(insert(ScheduleRow).values(tenant="t", project="p", name="n", document={}, **SCHEDULE))
-    assert migrate.upgrade(database_url) == migrate.head()
+    assert migrate.upgrade(database_url) == schema.head()
     with empty.connect() as connection:
         assert connection.execute(text("SELECT count(*) FROM schedules")).scalar() == 1
 
@@ -80,7 +84,7 @@ def test_a_newer_database_is_left_alone(database_url: str, empty: Engine) -> Non
     migrate.upgrade(database_url)
     with empty.begin() as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    for action in (migrate.upgrade, migrate.check):
+    for action in (migrate.upgrade, schema.check):
         with pytest.raises(PerdureError, match="9999, which is newer"):
             action(database_url)
 
@@ -102,7 +106,7 @@ def test_many_processes_may_migrate_at_once(database_url: str) -> None:
         return migrate.upgrade(database_url)
 
     with ThreadPoolExecutor(6) as pool:
-        assert set(pool.map(race, range(6))) == {migrate.head()}
+        assert set(pool.map(race, range(6))) == {schema.head()}
 
 
 def test_a_migration_that_breaks_half_way_leaves_nothing(database_url: str, empty: Engine) -> None:
@@ -113,12 +117,30 @@ def test_a_migration_that_breaks_half_way_leaves_nothing(database_url: str, empt
     with empty.begin() as connection:
         assert inspect(connection).get_table_names() == ["schedules"]
         connection.execute(text("DROP TABLE schedules"))
-    assert migrate.upgrade(database_url) == migrate.head()
+    assert migrate.upgrade(database_url) == schema.head()
 
 
 def test_a_percent_sign_in_the_installation_path_is_no_setting(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(migrate, "FOLDER", Path("/srv/100%s/migrations"))
+    monkeypatch.setattr(migrate, "MIGRATIONS", Path("/srv/100%s/migrations"))
     assert migrate._config().get_main_option("script_location") == "/srv/100%s/migrations"
+
+
+def test_revisions_are_told_as_alembic_tells_them() -> None:
+    scripts = ScriptDirectory.from_config(migrate._config())
+    assert schema.revisions() == [script.revision for script in scripts.walk_revisions()][::-1]
+    assert schema.head() == scripts.get_current_head()
+
+
+def test_what_starts_on_current_tables_loads_no_migrations(tmp_path: Path) -> None:
+    """Every process would wait for it, and most starts find nothing to do."""
+    url = f"sqlite:///{tmp_path / 'control.db'}"
+    migrate.upgrade(url)
+    look = f"from store import migrate, schema; migrate.upgrade({url!r}); schema.check({url!r})"
+    told = "import sys; print('alembic' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{look}; {told}"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    assert done.stdout.strip() == "False"
 
 
 def _sqlite_schema(engine: Engine) -> dict[str, list[str]]:
