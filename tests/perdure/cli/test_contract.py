@@ -14,7 +14,12 @@ from perdure.codes import ALL
 from tests.perdure.cli.calling import Cli, started
 from tests.perdure.live import PERDURE, Live
 
-START_UP = 0.3  # seconds
+# What it loads takes about 4.5 times as long as these modules, which every machine has: 0.3 s where they take 0.066 s.
+STANDARD = (
+    "import asyncio, dataclasses, email.message, http.client, json, logging.config, multiprocessing.pool, sqlite3, ssl"
+    ", unittest.mock, xml.dom.minidom"
+)
+START_UP = 6  # times that
 
 
 @pytest.mark.parametrize(
@@ -135,8 +140,11 @@ def cpu_seconds(*line: str) -> float:
     return usage.ru_utime + usage.ru_stime
 
 
-def test_start_up_takes_less_than_300_milliseconds() -> None:
-    assert min(cpu_seconds(PERDURE, "version") for _ in range(5)) < START_UP
+def test_start_up_loads_little() -> None:
+    """In turn with what it is compared to, since processors that two share are slower for both."""
+    taken = [(cpu_seconds(PERDURE, "version"), cpu_seconds(sys.executable, "-c", STANDARD)) for _ in range(5)]
+    ours, standard = (min(each) for each in zip(*taken, strict=True))
+    assert ours < START_UP * standard
 
 
 def test_the_version_of_the_server_is_told_too(cli: Cli) -> None:
