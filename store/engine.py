@@ -7,11 +7,10 @@ to write later could neither wait nor go on; this way writers queue, and readers
 import os
 import random
 import sqlite3
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -29,6 +28,7 @@ READ_ONLY, TURN = "perdure_read_only", "perdure_turn"
 SQLITE_BUSY, SQLITE_LOCKED = 5, 6
 TRANSIENT_STATES = ("40001", "40P01", "55P03")  # serialization failure, deadlock, lock not available
 LONGEST_PAUSE = 1.0
+_CREATING = threading.Lock()
 
 
 def open_engine(url: str, *, durable: bool = True) -> Engine:
@@ -153,16 +153,9 @@ def _make_private(file: Path) -> None:
 
     A file that is there is not opened: to close it would drop the locks that this process holds on it.
     """
-    if file.exists():
-        return
-    new, name = tempfile.mkstemp(dir=file.parent, prefix=file.name)
-    os.close(new)
-    try:
-        os.link(name, file)
-    except FileExistsError:
-        pass  # another process was first
-    finally:
-        os.unlink(name)
+    with _CREATING, suppress(FileExistsError):
+        if not file.exists():
+            os.close(os.open(file, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 def _write_ahead(connection: sqlite3.Connection) -> None:
