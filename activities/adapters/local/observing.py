@@ -106,12 +106,14 @@ def read_collected(attempt: Path) -> Collected | None:
 
 
 def _receipt(folder: Path, rank: int, node: str) -> RankEvidence | None:
+    """None: there is none. It is asked for once: one that comes while it is looked for is there at the next look."""
     path = folder / peers.RECEIPT
-    value = files.read_json(str(path), strict=True)
-    if value is None and not path.exists():
+    try:
+        data = path.read_bytes()
+    except (FileNotFoundError, NotADirectoryError):
         return None
     try:
-        return RankEvidence.model_validate(value)
+        return RankEvidence.model_validate_json(data)
     except ValidationError:
         # It is there, so the rank has ended; what it said is not known.
         return RankEvidence(rank=rank, node=node, state=RankState.LOST, ready=False, detail=f"{path} cannot be read")

@@ -242,6 +242,26 @@ def test_a_receipt_that_cannot_be_read_is_an_end_of_which_nothing_is_known(world
     assert "cannot be read" in rank.detail
 
 
+def test_a_receipt_that_comes_while_it_is_looked_for_is_read(
+    world: LocalWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    launch = launch_of(python(""))
+    run(world, launch)
+    receipt = world.rank(launch.ref) / "receipt.json"
+    late, read = receipt.rename(receipt.with_name("late")), Path.read_bytes
+
+    def comes(path: Path) -> bytes:
+        try:
+            return read(path)
+        finally:
+            if path == receipt and late.exists():
+                late.rename(receipt)
+
+    monkeypatch.setattr(Path, "read_bytes", comes)
+    (rank,) = world.runtime.observe(launch.ref).ranks
+    assert (rank.state, rank.exit_code) == (RankState.EXITED, 0)
+
+
 @pytest.mark.parametrize(
     ("python_path", "words"), [("/no/such/python", "could not be started"), ("/bin/false", "ended without an answer")]
 )
