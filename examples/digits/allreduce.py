@@ -64,7 +64,8 @@ class Ranks:
         ends = time.monotonic() + self._timeout
         while True:
             try:
-                return socket.create_server(address, backlog=size)
+                (*_, found), *_ = socket.getaddrinfo(*address, socket.AF_INET, socket.SOCK_STREAM)
+                return socket.create_server(found, backlog=size)
             except socket.gaierror:  # our own name cannot be found just now
                 if time.monotonic() > ends:
                     raise

@@ -162,17 +162,20 @@ def test_the_first_rank_waits_for_its_own_name(monkeypatch: pytest.MonkeyPatch) 
     """A cluster's name service fails now and then; the others wait for that name too."""
     monkeypatch.syspath_prepend(str(DIGITS))
     ranks = importlib.import_module("allreduce").Ranks
-    port, create, refused = free_port(), socket.create_server, iter([True, True, False])
+    name, port, look_up, fails = "rank-0.test", free_port(), socket.getaddrinfo, iter([True] * 4)
 
-    def late(address: tuple[str, int], **options: Any) -> socket.socket:
-        if next(refused):
-            raise socket.gaierror(socket.EAI_AGAIN, "temporary failure in name resolution")
-        return create(address, **options)
+    def late(host: str, *rest: Any, **options: Any) -> Any:
+        if host != name:
+            return look_up(host, *rest, **options)
+        if next(fails, False):
+            raise socket.gaierror(socket.EAI_AGAIN, "Temporary failure in name resolution")
+        return look_up("127.0.0.1", *rest, **options)
 
-    monkeypatch.setattr(socket, "create_server", late)
+    monkeypatch.setattr(socket, "getaddrinfo", late)
     with ThreadPoolExecutor() as pool:
-        both = list(pool.map(lambda rank: ranks(rank, 2, ("127.0.0.1", port), "token"), range(2)))
+        both = list(pool.map(lambda rank: ranks(rank, 2, (name, port), "token"), range(2)))
         sums = list(pool.map(lambda one: one.sum(np.ones(1)), both))
+    assert next(fails, None) is None
     assert [list(total) for total in sums] == [[2.0], [2.0]]
     for one in both:
         one.close()
