@@ -22,9 +22,11 @@ def upgrade(url: str, revision: str = "head") -> str:
     try:
         with engine.begin() as connection:
             _lock(connection)
-            if current(connection) != head():
+            found = current(connection)
+            if found != head():
                 _run(connection, revision)
-            return current(connection) or ""
+                found = current(connection)
+            return found or ""
     finally:
         engine.dispose()
 

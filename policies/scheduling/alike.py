@@ -31,9 +31,7 @@ class Alike:
     def groups(self, numbers: Ints) -> Ints:
         """Of each of them a number that it shares with those of which the same holds."""
         waiting = self._waiting
-        beside = self.holders[waiting.queue[numbers]] * len(waiting.besides) + waiting.beside[numbers]
-        code: Ints = beside * len(waiting.kinds) + waiting.kind[numbers]
-        return code
+        return self._group(numbers) * len(waiting.besides) + waiting.beside[numbers]
 
     def as_long(self, number: int) -> Ints:
         """Places in `sorted` of all of its kind, under its bounds, that run as long as it or longer, each place once:
@@ -51,6 +49,7 @@ class Alike:
         self._told.clear()
 
     def _group(self, numbers: Ints) -> Ints:
+        """As `groups`, whatever holds them beside their queues."""
         waiting = self._waiting
         found: Ints = self.holders[waiting.queue[numbers]] * len(waiting.kinds) + waiting.kind[numbers]
         return found
